@@ -1,0 +1,41 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
+import type { AgentId } from "../Schemas/Ids.ts"
+import { Authorization, Validation } from "./Authorization.ts"
+import { NotFound } from "./Errors.ts"
+import { created, data, listQuery, pathId } from "./Fields.ts"
+
+/** Specification, Agents. */
+export const Agents = HttpApiGroup.make("agents")
+  .add(
+    HttpApiEndpoint.post("create", "/api/agents", {
+      payload: CreateAgent,
+      success: created(Agent)
+    }).annotateMerge(OpenApi.annotations({ summary: "Create an agent" })),
+    HttpApiEndpoint.get("list", "/api/agents", {
+      query: listQuery,
+      success: data(Schema.Array(Agent))
+    }).annotateMerge(OpenApi.annotations({ summary: "List the agents of a workspace, oldest first" })),
+    HttpApiEndpoint.get("get", "/api/agents/:id", {
+      params: { id: pathId<AgentId>() },
+      success: data(Agent),
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Read an agent" })),
+    HttpApiEndpoint.patch("update", "/api/agents/:id", {
+      params: { id: pathId<AgentId>() },
+      payload: UpdateAgent,
+      success: data(Agent),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Update an agent",
+        description: "An absent field stays; `null` clears `description`, `systemPrompt` and `providerKeyId`."
+      })
+    )
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Agents" }))

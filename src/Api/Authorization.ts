@@ -1,0 +1,25 @@
+import * as Context from "effect/Context"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
+import type { User } from "../Schemas/User.ts"
+import { Forbidden, InvalidInput, Unauthenticated, Unavailable } from "./Errors.ts"
+
+/** The user who calls. */
+export class CurrentUser extends Context.Service<CurrentUser, User>()("agentd/Api/CurrentUser") {}
+
+/** Bearer token or `session` cookie (specification, Authentication). Comes before every other check. */
+export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: CurrentUser }>()(
+  "agentd/Api/Authorization",
+  {
+    security: {
+      bearer: HttpApiSecurity.bearer,
+      session: HttpApiSecurity.apiKey({ in: "cookie", key: "session" })
+    },
+    error: [Unauthenticated, Forbidden, Unavailable]
+  }
+) {}
+
+/** Answers what does not decode with a sentence that names the field. */
+export class Validation extends HttpApiMiddleware.Service<Validation>()("agentd/Api/Validation", {
+  error: InvalidInput
+}) {}

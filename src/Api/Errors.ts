@@ -1,0 +1,71 @@
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as Schema from "effect/Schema"
+import { AgentInactive as AgentInactiveError } from "../Schemas/Agent.ts"
+import { ConversationBusy as ConversationBusyError } from "../Schemas/Conversation.ts"
+import * as Errors from "../Schemas/Errors.ts"
+
+/** The body of every error response (CONTRACT.md section 2). */
+export const ErrorBody = Schema.Struct({
+  error: Schema.String.annotate({ description: "A sentence that names the field at fault." })
+}).annotate({ identifier: "Error" })
+
+/** A stable word for programs, beside the sentence for people. */
+export const errorCodeHeader = "x-error-code"
+
+type ErrorClass = Schema.Top &
+  (new (fields: {
+    readonly error: string
+  }) => { readonly _tag: string; readonly error: string }) & { readonly identifier: string }
+
+/**
+ * How errors of one status look on the wire: `{"error"}`, the code of the error in `X-Error-Code`, and
+ * headers that are the same for all. One call per status of an endpoint: a status has one set of headers.
+ */
+const respond = <const Cases extends Readonly<Record<string, ErrorClass>>>(
+  status: number,
+  cases: Cases,
+  headers: Readonly<Record<string, string>> = {}
+) => {
+  type Code = keyof Cases & string
+  const codes = Object.keys(cases) as Array<Code>
+  const codeOf = (tag: string): Code =>
+    codes.find((code) => cases[code]?.identifier === tag) ?? (codes[0] as Code)
+  type Failure = Cases[Code]["Type"]
+  const body = ErrorBody.pipe(HttpApiSchema.status(status))
+  const anyOf = Schema.Union(Object.values(cases)) as unknown as Schema.Codec<Failure, Failure>
+  return HttpApiSchema.encodeToWithHeaders<
+    typeof anyOf,
+    typeof body,
+    { readonly "x-error-code": Schema.Literals<ReadonlyArray<Code>> }
+  >(
+    {
+      body,
+      headers: {
+        [errorCodeHeader]: Schema.Literals(codes),
+        ...Object.fromEntries(Object.keys(headers).map((name) => [name, Schema.String]))
+      }
+    },
+    {
+      decode: ({ body, headers }) => new (cases[headers[errorCodeHeader]] as ErrorClass)(body) as Failure,
+      encode: (failure) => {
+        const { _tag, error } = failure as { readonly _tag: string; readonly error: string }
+        return { body: { error }, headers: { [errorCodeHeader]: codeOf(_tag), ...headers } }
+      }
+    }
+  )(anyOf)
+}
+
+export const InvalidInput = respond(400, { invalid_input: Errors.InvalidInput })
+export const Unauthenticated = respond(
+  401,
+  { unauthenticated: Errors.Unauthenticated },
+  { "www-authenticate": "Bearer" }
+)
+export const Forbidden = respond(403, { forbidden: Errors.Forbidden })
+export const NotFound = respond(404, { not_found: Errors.NotFound })
+export const AgentInactive = respond(409, { agent_inactive: AgentInactiveError })
+export const BusyOrInactive = respond(409, {
+  conversation_busy: ConversationBusyError,
+  agent_inactive: AgentInactiveError
+})
+export const Unavailable = respond(503, { unavailable: Errors.Unavailable }, { "retry-after": "1" })

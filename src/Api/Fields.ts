@@ -1,0 +1,30 @@
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as Schema from "effect/Schema"
+import { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+
+/** `{"data": …}`, the body of every success (CONTRACT.md section 2). */
+export const data = <S extends Schema.Top>(schema: S) => Schema.Struct({ data: schema })
+
+/** 201 `{"data": …}`. */
+export const created = <S extends Schema.Top>(schema: S) => data(schema).pipe(HttpApiSchema.status(201))
+
+/** The `{id}` of a path: any text, since one that names nothing is a 404 and not a 400. */
+export const pathId = <B extends string>() => Schema.String as unknown as Schema.Codec<B, string>
+
+/** A whole number of a query, within bounds that are refused and not clamped (section 3). */
+export const wholeNumber = (minimum: number, maximum: number) =>
+  Schema.Int.check(
+    Schema.makeFilter(
+      (value: number) =>
+        value >= minimum && value <= maximum
+          ? undefined
+          : `must be a whole number from ${minimum} to ${maximum}`,
+      { toJsonSchema: () => ({ minimum, maximum }) }
+    )
+  )
+
+/** What every list takes (section 3). */
+export const listQuery = { workspaceId: WorkspaceId, projectId: Schema.optionalKey(ProjectId) }
+
+/** The largest `offset` of a paged list. */
+export const maxOffset = 1_000_000_000

@@ -1,0 +1,20 @@
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import { AccountCommand, AccountError, AccountResult } from "../Schemas/Account.ts"
+import { Unavailable } from "./Errors.ts"
+
+/**
+ * How the command line reaches a running server: on a socket that only its owner may open, and never
+ * on the network.
+ */
+export const OperatorApi = HttpApi.make("agentd-operator").add(
+  HttpApiGroup.make("accounts").add(
+    HttpApiEndpoint.post("execute", "/accounts", {
+      payload: AccountCommand,
+      success: AccountResult,
+      error: [AccountError.pipe(HttpApiSchema.status(422)), Unavailable]
+    })
+  )
+)

@@ -1,0 +1,20 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { Unavailable } from "./Errors.ts"
+import { data } from "./Fields.ts"
+
+const Health = data(Schema.Struct({ status: Schema.Literal("ok") }))
+
+/** For load balancers and supervisors; without authentication (CONTRACT.md section 1). */
+export const System = HttpApiGroup.make("system")
+  .add(
+    HttpApiEndpoint.get("live", "/health/live", { success: Health }).annotateMerge(
+      OpenApi.annotations({ summary: "Whether the process runs" })
+    ),
+    HttpApiEndpoint.get("ready", "/health/ready", { success: Health, error: Unavailable }).annotateMerge(
+      OpenApi.annotations({ summary: "Whether requests can be served: database reachable, not draining" })
+    )
+  )
+  .annotateMerge(OpenApi.annotations({ title: "System" }))

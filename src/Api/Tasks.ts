@@ -1,0 +1,25 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { CreateTask, Run } from "../Schemas/Run.ts"
+import { Authorization, Validation } from "./Authorization.ts"
+import { AgentInactive } from "./Errors.ts"
+import { created } from "./Fields.ts"
+
+/** Specification, Tasks and runs: POST /api/tasks. */
+export const Tasks = HttpApiGroup.make("tasks")
+  .add(
+    HttpApiEndpoint.post("create", "/api/tasks", {
+      payload: CreateTask,
+      success: created(Run),
+      error: AgentInactive
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Send a task to an agent",
+        description: "Creates a PENDING run, which is then executed in the background."
+      })
+    )
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Tasks" }))

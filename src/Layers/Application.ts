@@ -1,0 +1,23 @@
+import * as Layer from "effect/Layer"
+import { Access } from "../Services/Access.ts"
+import { Accounts } from "../Services/Accounts.ts"
+import { AgentLoop } from "../Services/AgentLoop.ts"
+import { Agents } from "../Services/Agents.ts"
+import { Chat } from "../Services/Chat.ts"
+import { Ids } from "../Services/Ids.ts"
+import { Lifecycle } from "../Services/Lifecycle.ts"
+import { References } from "../Services/References.ts"
+import { Runs } from "../Services/Runs.ts"
+import { RunWakeup } from "../Services/RunWakeup.ts"
+import { Turns } from "../Services/Turns.ts"
+import * as Auth from "./Auth.ts"
+import * as Inference from "./Inference.ts"
+import * as Tools from "./Tools.ts"
+
+/** Every use case, and the ports that no test needs to swap; the repositories are still to be provided. */
+export const layer = Layer.mergeAll(Accounts.layer, Agents.layer, Chat.layer, Runs.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Turns.layer, References.layer, Access.layer)),
+  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunWakeup.layer)),
+  Layer.provideMerge(Layer.mergeAll(Auth.layer, Inference.layer, Tools.layer)),
+  Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer))
+)

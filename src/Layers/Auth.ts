@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { Unauthenticated } from "../Schemas/Errors.ts"
+import type { TokenId } from "../Schemas/Ids.ts"
+import { isUsable, looksLikeToken, tokenPrefix } from "../Schemas/Token.ts"
+import { Auth } from "../Services/Auth.ts"
+import { now } from "../Services/CurrentTime.ts"
+import { Ids } from "../Services/Ids.ts"
+import { TokenRepo } from "../Services/TokenRepo.ts"
+import { UserRepo } from "../Services/UserRepo.ts"
+
+const secretBytes = 32
+
+/** Tokens are kept as SHA-256: enough for 256 random bits, which nobody can guess. */
+export const layer = Layer.effect(
+  Auth,
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const random = yield* SecureRandom.SecureRandom
+    const tokens = yield* TokenRepo
+    const users = yield* UserRepo
+    const refused = new Unauthenticated({ error: "a valid bearer token or session cookie is required" })
+
+    return Auth.of({
+      authenticate: Effect.fn("Auth.authenticate")(function* (secret) {
+        const value = Redacted.value(secret)
+        if (!looksLikeToken(value)) return yield* refused
+        const token = yield* tokens.findByHash(hashOf(value))
+        if (Option.isNone(token) || !isUsable(token.value, yield* now)) return yield* refused
+        const user = yield* users.find(token.value.userId)
+        return Option.isSome(user) ? user.value : yield* refused
+      }),
+      issue: Effect.fn("Auth.issue")(function* ({ expiresAt, name, userId }) {
+        const secret = tokenPrefix + Base64Url.encode(yield* random.randomBytes(secretBytes))
+        const token = {
+          id: yield* ids.make<TokenId>("token"),
+          userId,
+          name,
+          hash: hashOf(secret),
+          createdAt: yield* now,
+          expiresAt,
+          revokedAt: null
+        }
+        yield* tokens.insert(token)
+        return { token, secret: Redacted.make(secret) }
+      })
+    })
+  })
+).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex")

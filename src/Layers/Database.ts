@@ -1,0 +1,27 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { writeStderr } from "./Operator/Output.ts"
+import * as Embedded from "./Repo/Postgres/Embedded.ts"
+import * as Migrations from "./Repo/Postgres/Migrations.ts"
+import * as Remote from "./Repo/Postgres/Remote.ts"
+import { database } from "./Settings.ts"
+
+const layerEmbedded = (dataDir: string) =>
+  Layer.effectDiscard(Migrations.run).pipe(
+    Layer.provideMerge(
+      Embedded.layer({
+        dataDir,
+        onFirstStart: writeStderr(`agentd: making a database in ${dataDir}; this takes a few seconds`)
+      })
+    )
+  )
+
+/** A migrated database: PostgreSQL at `DATABASE_URL`, or the embedded one (CONTRACT.md section 1). */
+export const layer = Layer.unwrap(
+  Effect.map(database, ({ dataDir, url }) => {
+    type Database = ReturnType<typeof Remote.layer> | ReturnType<typeof layerEmbedded>
+    const chosen: Database = Option.isSome(url) ? Remote.layer(url.value) : layerEmbedded(dataDir)
+    return chosen as Layer.Layer<Layer.Success<Database>, Layer.Error<Database>, Layer.Services<Database>>
+  })
+)

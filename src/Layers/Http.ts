@@ -1,0 +1,22 @@
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
+import * as Layer from "effect/Layer"
+import { Api } from "../Api/Api.ts"
+import * as Authorization from "./Auth/Authorization.ts"
+import * as Agents from "./Http/Agents.ts"
+import * as Boundary from "./Http/Boundary.ts"
+import * as Chat from "./Http/Chat.ts"
+import * as Runs from "./Http/Runs.ts"
+import * as System from "./Http/System.ts"
+import * as Tasks from "./Http/Tasks.ts"
+import * as Validation from "./Http/Validation.ts"
+
+/** The handlers of every group. */
+export const layerHandlers = Layer.mergeAll(Agents.layer, Chat.layer, Runs.layer, System.layer, Tasks.layer)
+
+/** Every route of the service. */
+export const layer = Layer.mergeAll(
+  HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }),
+  HttpApiScalar.layer(Api, { path: "/docs", scalar: { withDefaultFonts: false } }),
+  Boundary.layer
+).pipe(Layer.provide(layerHandlers), Layer.provide([Validation.layer, Authorization.layer]))

@@ -1,0 +1,71 @@
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerError from "effect/http/HttpServerError"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Redacted from "effect/Redacted"
+import { errorCodeHeader } from "../../Api/Errors.ts"
+import { Auth } from "../../Services/Auth.ts"
+import { Ids } from "../../Services/Ids.ts"
+import { problemResponse } from "./Problems.ts"
+import { allowedMethods } from "./Routes.ts"
+
+/**
+ * The one place where everything that no endpoint answered becomes `{"error"}`: unknown paths, other
+ * methods, bodies that are too large, and defects, whose cause goes to the log and nowhere else.
+ */
+export const layer = HttpRouter.middleware(
+  Effect.gen(function* () {
+    const auth = yield* Auth
+    const ids = yield* Ids
+
+    const notRouted = Effect.fnUntraced(function* (request: HttpServerRequest) {
+      if (/^\/+api(\/|$)/iu.test(request.url)) {
+        const refused = yield* Effect.isFailure(auth.authenticate(credentialOf(request)))
+        if (refused) return problemResponse(401)
+      }
+      const allowed = allowedMethods(request.url)
+      return allowed.length === 0 ? problemResponse(404) : problemResponse(405, { allow: allowed.join(", ") })
+    })
+
+    const answer = (request: HttpServerRequest, cause: Cause.Cause<unknown>) => {
+      const error = Cause.squash(cause)
+      if (HttpServerError.isHttpServerError(error)) {
+        if (error.reason._tag === "RouteNotFound") return notRouted(request)
+        if (error.reason._tag === "RequestParseError") {
+          return Effect.succeed(problemResponse(error.reason.reason === "BodyTooLarge" ? 413 : 400))
+        }
+      }
+      return Cause.hasInterruptsOnly(cause)
+        ? Effect.failCause(cause)
+        : Effect.as(Effect.logError("a request failed", cause), problemResponse(500))
+    }
+
+    return (app) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest
+        const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
+        return yield* Effect.matchCauseEffect(app, {
+          onSuccess: (response) => Effect.succeed(withBody(response)),
+          onFailure: (cause) => answer(request, cause)
+        }).pipe(
+          Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
+          Effect.annotateLogs({ request: requestId })
+        )
+      })
+  }),
+  { global: true }
+)
+
+/** Framework answers without a body of ours (415, 413 by length) get one. */
+const withBody = (response: HttpServerResponse.HttpServerResponse) =>
+  response.status >= 400 && response.headers[errorCodeHeader] === undefined
+    ? problemResponse(response.status)
+    : response
+
+const acceptedId = (id: string | undefined): string | undefined =>
+  id !== undefined && /^[\w.:-]{1,100}$/u.test(id) ? id : undefined
+
+const credentialOf = ({ cookies, headers }: HttpServerRequest) =>
+  Redacted.make(headers.authorization?.replace(/^bearer +/iu, "") ?? cookies.session ?? "")

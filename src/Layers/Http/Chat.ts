@@ -1,0 +1,38 @@
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Api } from "../../Api/Api.ts"
+import { CurrentUser } from "../../Api/Authorization.ts"
+import { Chat } from "../../Services/Chat.ts"
+import { data } from "./Data.ts"
+import { eventStream } from "./EventStream.ts"
+
+const defaultLimit = 50
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "chat",
+  Effect.fn(function* (handlers) {
+    const chat = yield* Chat
+    return handlers.handleAll({
+      send: ({ payload }) =>
+        Effect.map(
+          Effect.flatMap(CurrentUser, (user) => chat.send(user, payload)),
+          eventStream
+        ),
+      list: ({ query }) =>
+        data(
+          Effect.flatMap(CurrentUser, (user) =>
+            chat.list(user, { ...query, limit: query.limit ?? defaultLimit, offset: query.offset ?? 0 })
+          )
+        ),
+      get: ({ params }) => data(Effect.flatMap(CurrentUser, (user) => chat.get(user, params.id))),
+      remove: ({ params }) =>
+        data(
+          Effect.as(
+            Effect.flatMap(CurrentUser, (user) => chat.remove(user, params.id)),
+            { success: true as const }
+          )
+        )
+    })
+  })
+)

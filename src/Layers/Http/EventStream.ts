@@ -1,0 +1,58 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as Stream from "effect/Stream"
+import { type ChatEvent, errorEvent } from "../../Schemas/ChatEvent.ts"
+
+const silenceMillis = 10_000
+const utf8 = new TextEncoder()
+const comment = utf8.encode(":\n\n")
+
+/**
+ * Frames events as Server-Sent Events with ids 1, 2, 3 … and a comment after every 10 s of silence.
+ * Events that are ready together go out in one write. A defect ends the stream with an `error` event
+ * that says nothing of the cause (CONTRACT.md section 7).
+ */
+export const eventStream = (events: Stream.Stream<ChatEvent>) =>
+  HttpApiSchema.withHeaders({
+    body: Stream.unwrap(Effect.sync(() => frames(events))),
+    headers: { "cache-control": "no-cache" as const, "x-accel-buffering": "no" as const }
+  })
+
+const frames = (events: Stream.Stream<ChatEvent>): Stream.Stream<Uint8Array> => {
+  let id = 0
+  let lastMillis: number | undefined
+
+  const frame = ({ data, event }: ChatEvent) =>
+    `id: ${++id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+  const silence: Effect.Effect<Uint8Array> = Effect.gen(function* () {
+    lastMillis ??= yield* Clock.currentTimeMillis
+    while (true) {
+      const left = lastMillis + silenceMillis - (yield* Clock.currentTimeMillis)
+      if (left <= 0) {
+        lastMillis = undefined
+        return comment
+      }
+      yield* Effect.sleep(left)
+    }
+  })
+
+  return events.pipe(
+    Stream.mapArrayEffect((chunk) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        lastMillis = at
+        return [utf8.encode(chunk.map(frame).join(""))] as const
+      })
+    ),
+    Stream.catchCause((cause) =>
+      Stream.fromEffect(
+        Effect.as(
+          Effect.logError("a chat stream failed", cause),
+          utf8.encode(frame(errorEvent("internal_error", "internal error")))
+        )
+      )
+    ),
+    Stream.merge(Stream.fromEffectRepeat(silence), { haltStrategy: "left" })
+  )
+}

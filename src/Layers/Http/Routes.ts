@@ -1,0 +1,19 @@
+import * as FindMyWay from "effect/http/FindMyWay"
+import type { HttpMethod } from "effect/http/HttpMethod"
+import { Api } from "../../Api/Api.ts"
+
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const satisfies ReadonlyArray<HttpMethod>
+
+const router = FindMyWay.make<true>()
+for (const group of Object.values(Api.groups)) {
+  for (const endpoint of Object.values(group.endpoints)) {
+    router.on(endpoint.method, endpoint.path as FindMyWay.PathInput, true)
+  }
+}
+for (const path of ["/docs", "/openapi.json"] as const) router.on("GET", path, true)
+
+/** The methods that a path takes, for `Allow`; empty for a path that is unknown. */
+export const allowedMethods = (url: string): ReadonlyArray<string> =>
+  methods
+    .filter((method) => router.find(method, url) !== undefined)
+    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))

@@ -1,0 +1,4 @@
+import * as Offline from "./Inference/Offline.ts"
+
+/** The models of this process. */
+export const layer = Offline.layer

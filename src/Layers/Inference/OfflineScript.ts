@@ -1,0 +1,89 @@
+import type * as Schema from "effect/Schema"
+import type { InferenceEvent, InferenceRequest, PromptMessage } from "../../Schemas/Inference.ts"
+import type { ToolResult } from "../../Schemas/Tool.ts"
+
+/** A line `call <tool> <json arguments>` of a message (CONTRACT.md section 7). */
+export type Instruction =
+  | { readonly type: "call"; readonly name: string; readonly arguments: Schema.Json }
+  | { readonly type: "unreadable"; readonly line: string }
+
+/** The instructions of a message, in order. Arguments may be left out, which means none. */
+export const instructionsOf = (content: string): ReadonlyArray<Instruction> =>
+  content.split(/\r?\n/u).flatMap((line) => {
+    const [, name, json] = /^\s*call\s+([\w-]+)\s*(.*?)\s*$/u.exec(line) ?? []
+    if (name === undefined) return []
+    const argument = parse(json === undefined || json === "" ? "{}" : json)
+    return [
+      argument === undefined
+        ? { type: "unreadable", line: line.trim() }
+        : { type: "call", name, arguments: argument }
+    ]
+  })
+
+const parse = (json: string): Schema.Json | undefined => {
+  try {
+    return JSON.parse(json) as Schema.Json
+  } catch {
+    return undefined
+  }
+}
+
+/** What the offline provider sends next: the next call that was asked for, or the closing answer. */
+export const nextEvents = (request: InferenceRequest, callId: string): ReadonlyArray<InferenceEvent> => {
+  const question = request.messages.findLastIndex((message) => message.role === "user")
+  const message = request.messages[question]
+  const content = message?.role === "user" ? message.content : ""
+  const instructions = instructionsOf(content)
+  const results = request.messages
+    .slice(question + 1)
+    .flatMap((later) => (later.role === "tool" ? later.results : []))
+  const next = instructions.filter((instruction) => instruction.type === "call")[results.length]
+
+  if (next !== undefined) {
+    const call = { id: callId, name: next.name, arguments: next.arguments }
+    return [
+      { type: "tool_call", call },
+      { type: "finish", usage: usageOf(request.messages, JSON.stringify(call)) }
+    ]
+  }
+  const answer = answerOf(content, instructions, results)
+  return [
+    ...deltasOf(answer).map((delta): InferenceEvent => ({ type: "text", delta })),
+    { type: "finish", usage: usageOf(request.messages, answer) }
+  ]
+}
+
+const answerOf = (
+  content: string,
+  instructions: ReadonlyArray<Instruction>,
+  results: ReadonlyArray<ToolResult>
+): string => {
+  const introduction =
+    "This is the built-in offline provider: no model is configured, so nothing was thought about this answer."
+  const unreadable = instructions.flatMap((instruction) =>
+    instruction.type === "unreadable"
+      ? [`This line was not called, its arguments are not JSON: ${instruction.line}`]
+      : []
+  )
+  const outcomes = results.map(
+    ({ isError, name, result }) =>
+      `${name} ${isError ? "failed" : "returned"}: ${typeof result === "string" ? result : JSON.stringify(result)}`
+  )
+  const rest = outcomes.length + unreadable.length === 0 ? [`You wrote: ${content}`] : []
+  return [introduction, ...outcomes, ...unreadable, ...rest].join("\n")
+}
+
+/** Words with the white space before them, so that joined deltas give the text back. */
+const deltasOf = (text: string): ReadonlyArray<string> => text.match(/\s*\S{1,200}|\s+$/gu) ?? [text]
+
+/** A word is counted as a token: enough to see that usage is carried. */
+const usageOf = (messages: ReadonlyArray<PromptMessage>, output: string) => ({
+  inputTokens: messages.reduce(
+    (sum, message) =>
+      sum + words(message.role === "tool" ? JSON.stringify(message.results) : message.content),
+    0
+  ),
+  outputTokens: words(output)
+})
+
+const words = (text: string): number => text.match(/\S+/gu)?.length ?? 0

@@ -1,0 +1,53 @@
+import { chmodSync, rmSync } from "node:fs"
+import { createServer } from "node:http"
+import { join, relative } from "node:path"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Layer from "effect/Layer"
+import { OperatorApi } from "../../Api/Operator.ts"
+import { Accounts } from "../../Services/Accounts.ts"
+
+/** The longest path that every system takes for a socket. */
+const longestPath = 100
+
+/** The shorter of the absolute and the relative path of the socket in the data folder. */
+export const socketPath = (dataDir: string): string => {
+  const path = join(dataDir, "agentd.sock")
+  const fromHere = relative(process.cwd(), path)
+  return fromHere.length < path.length ? fromHere : path
+}
+
+const handlers = HttpApiBuilder.group(
+  OperatorApi,
+  "accounts",
+  Effect.fn(function* (group) {
+    const accounts = yield* Accounts
+    return group.handle("execute", ({ payload }) => accounts.execute(payload))
+  })
+)
+
+/**
+ * Takes commands while the server runs. The folder is the server's own (its lock is held), so that a
+ * socket that is there already was left by a process that is gone.
+ */
+export const layer = (dataDir: string) => {
+  const path = socketPath(dataDir)
+  if (path.length > longestPath) {
+    return Layer.effectDiscard(
+      Effect.logWarning(`the path ${path} is too long for a socket: stop the server to use the command line`)
+    )
+  }
+  const listening = () => {
+    rmSync(path, { force: true })
+    return createServer().once("listening", () => chmodSync(path, 0o600))
+  }
+  return HttpRouter.serve(HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(handlers)), {
+    disableListenLog: true,
+    disableLogger: true
+  }).pipe(
+    Layer.provide(NodeHttpServer.layer(listening, { path, disablePreemptiveShutdown: true })),
+    Layer.fresh
+  )
+}

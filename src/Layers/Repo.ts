@@ -1,0 +1,63 @@
+import * as Layer from "effect/Layer"
+import * as MemoryAgentRepo from "./Repo/Memory/AgentRepo.ts"
+import * as MemoryConversationRepo from "./Repo/Memory/ConversationRepo.ts"
+import * as MemoryMemoryRepo from "./Repo/Memory/MemoryRepo.ts"
+import * as MemoryProjectRepo from "./Repo/Memory/ProjectRepo.ts"
+import * as MemoryProviderKeyRepo from "./Repo/Memory/ProviderKeyRepo.ts"
+import * as MemoryRunJournal from "./Repo/Memory/RunJournal.ts"
+import * as MemoryRunRepo from "./Repo/Memory/RunRepo.ts"
+import {
+  layerHealth as layerMemoryHealth,
+  layerTransaction as layerMemoryTransaction,
+  Store
+} from "./Repo/Memory/Store.ts"
+import * as MemoryTokenRepo from "./Repo/Memory/TokenRepo.ts"
+import * as MemoryUserRepo from "./Repo/Memory/UserRepo.ts"
+import * as MemoryWorkspaceRepo from "./Repo/Memory/WorkspaceRepo.ts"
+import * as PostgresAgentRepo from "./Repo/Postgres/AgentRepo.ts"
+import * as PostgresConversationRepo from "./Repo/Postgres/ConversationRepo.ts"
+import {
+  Database,
+  layerHealth as layerPostgresHealth,
+  layerTransaction as layerPostgresTransaction
+} from "./Repo/Postgres/Database.ts"
+import * as PostgresMemoryRepo from "./Repo/Postgres/MemoryRepo.ts"
+import * as PostgresProjectRepo from "./Repo/Postgres/ProjectRepo.ts"
+import * as PostgresProviderKeyRepo from "./Repo/Postgres/ProviderKeyRepo.ts"
+import * as PostgresRunJournal from "./Repo/Postgres/RunJournal.ts"
+import * as PostgresRunRepo from "./Repo/Postgres/RunRepo.ts"
+import * as PostgresTokenRepo from "./Repo/Postgres/TokenRepo.ts"
+import * as PostgresUserRepo from "./Repo/Postgres/UserRepo.ts"
+import * as PostgresWorkspaceRepo from "./Repo/Postgres/WorkspaceRepo.ts"
+
+/** Every repository over tables in memory: for tests, nothing outlives it. */
+export const layerMemory = Layer.mergeAll(
+  layerMemoryHealth,
+  layerMemoryTransaction,
+  MemoryAgentRepo.layer,
+  MemoryConversationRepo.layer,
+  MemoryMemoryRepo.layer,
+  MemoryProjectRepo.layer,
+  MemoryProviderKeyRepo.layer,
+  MemoryRunJournal.layer,
+  MemoryRunRepo.layer,
+  MemoryTokenRepo.layer,
+  MemoryUserRepo.layer,
+  MemoryWorkspaceRepo.layer
+).pipe(Layer.provide(Store.layer))
+
+/** Every repository over a migrated PostgreSQL, embedded or not. */
+export const layerPostgres = Layer.mergeAll(
+  layerPostgresHealth,
+  layerPostgresTransaction,
+  PostgresAgentRepo.layer,
+  PostgresConversationRepo.layer,
+  PostgresMemoryRepo.layer,
+  PostgresProjectRepo.layer,
+  PostgresProviderKeyRepo.layer,
+  PostgresRunJournal.layer,
+  PostgresRunRepo.layer,
+  PostgresTokenRepo.layer,
+  PostgresUserRepo.layer,
+  PostgresWorkspaceRepo.layer
+).pipe(Layer.provide(Database.layer))

@@ -1,0 +1,45 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Agent } from "../../../Schemas/Agent.ts"
+import { AgentRepo } from "../../../Services/AgentRepo.ts"
+import { inOrder } from "./Order.ts"
+import { Store } from "./Store.ts"
+
+export const layer = Layer.effect(
+  AgentRepo,
+  Effect.gen(function* () {
+    const { agents, providerKeys } = yield* Store
+    const withKey = (agent: Omit<Agent, "providerKey">): Agent => {
+      const key = agent.providerKeyId === null ? undefined : providerKeys.get(agent.providerKeyId)
+      return {
+        ...agent,
+        providerKey: key ? { id: key.id, name: key.name, provider: key.provider, model: key.model } : null
+      }
+    }
+    return AgentRepo.of({
+      insert: (agent) =>
+        Effect.sync(() => {
+          agents.set(agent.id, agent)
+          return withKey(agent)
+        }),
+      find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(agents.get(id)), withKey)),
+      list: ({ projectId, workspaceId }) =>
+        Effect.sync(() =>
+          Array.from(agents.values())
+            .filter((agent) => agent.workspaceId === workspaceId)
+            .filter((agent) => projectId === undefined || agent.projectId === projectId)
+            .sort(inOrder("createdAt"))
+            .map(withKey)
+        ),
+      update: (id, patch, at) =>
+        Effect.sync(() => {
+          const agent = agents.get(id)
+          if (agent === undefined) return Option.none()
+          const updated = { ...agent, ...patch, updatedAt: at }
+          agents.set(id, updated)
+          return Option.some(withKey(updated))
+        })
+    })
+  })
+)

@@ -1,0 +1,16 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { ProjectRepo } from "../../../Services/ProjectRepo.ts"
+import { Store } from "./Store.ts"
+
+export const layer = Layer.effect(
+  ProjectRepo,
+  Effect.gen(function* () {
+    const { projects } = yield* Store
+    return ProjectRepo.of({
+      insert: (project) => Effect.sync(() => void projects.set(project.id, project)),
+      find: (id) => Effect.sync(() => Option.fromNullishOr(projects.get(id)))
+    })
+  })
+)

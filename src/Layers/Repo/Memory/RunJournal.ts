@@ -1,0 +1,24 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { RunJournal } from "../../../Services/RunJournal.ts"
+import { Store } from "./Store.ts"
+
+export const layer = Layer.effect(
+  RunJournal,
+  Effect.gen(function* () {
+    const { leases, steps } = yield* Store
+    return RunJournal.of({
+      open: (run, worker) =>
+        Effect.sync(() => ({
+          finished: steps.get(run) ?? [],
+          record: (index, step) =>
+            Effect.sync(() => {
+              const known = steps.get(run) ?? []
+              if (leases.get(run)?.worker !== worker || index !== known.length) return false
+              steps.set(run, [...known, step])
+              return true
+            })
+        }))
+    })
+  })
+)

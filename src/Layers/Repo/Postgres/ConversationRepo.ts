@@ -1,0 +1,133 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { Message, MessageRole, StoredConversation, toConversation } from "../../../Schemas/Conversation.ts"
+import { MessageId } from "../../../Schemas/Ids.ts"
+import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
+import { Database } from "./Database.ts"
+import { firstRow, returnedRow, rows } from "./Rows.ts"
+
+const conversation = firstRow(StoredConversation)
+const messages = rows(Message)
+const listed = rows(
+  Schema.Struct({
+    ...StoredConversation.fields,
+    lastId: Schema.NullOr(MessageId),
+    lastRole: Schema.NullOr(MessageRole),
+    lastContent: Schema.NullOr(Schema.String),
+    lastCreatedAt: Schema.NullOr(Schema.Date)
+  })
+)
+
+export const layer = Layer.effect(
+  ConversationRepo,
+  Effect.gen(function* () {
+    const { run, sql } = yield* Database
+
+    const columns = sql.literal(`
+      c.id, c.workspace_id as "workspaceId", c.project_id as "projectId", c.title,
+      c.agent_id as "agentId",
+      case when a.id is not null then json_build_object('id', a.id, 'name', a.name) end as "agent",
+      c.owner_id as "ownerId", c.created_at as "createdAt", c.updated_at as "updatedAt"`)
+
+    return ConversationRepo.of({
+      insert: (given) =>
+        run(
+          Effect.asVoid(sql`
+            insert into conversations (id, workspace_id, project_id, title, agent_id, owner_id,
+              created_at, updated_at)
+            values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.title},
+              ${given.agentId}, ${given.ownerId}, ${given.createdAt}, ${given.updatedAt})`)
+        ),
+      find: (id) =>
+        run(
+          conversation(sql`
+            select ${columns} from conversations c left join agents a on a.id = c.agent_id
+            where c.id = ${id}`)
+        ),
+      list: ({ limit, offset, projectId, workspaceId }) =>
+        run(
+          Effect.map(
+            listed(sql`
+              select ${columns}, m.id as "lastId", m.role as "lastRole", left(m.content, 200) as "lastContent",
+                m.created_at as "lastCreatedAt"
+              from conversations c
+              left join agents a on a.id = c.agent_id
+              left join lateral (
+                select * from messages where conversation_id = c.id order by position desc limit 1
+              ) m on true
+              where c.workspace_id = ${workspaceId}
+              ${projectId === undefined ? sql.literal("") : sql`and c.project_id = ${projectId}`}
+              order by c.updated_at desc, c.id desc
+              limit ${limit} offset ${offset}`),
+            (found) =>
+              found.map(({ lastContent, lastCreatedAt, lastId, lastRole, ...stored }) =>
+                toConversation(
+                  stored,
+                  lastId === null || lastRole === null || lastContent === null || lastCreatedAt === null
+                    ? []
+                    : [{ id: lastId, role: lastRole, content: lastContent, createdAt: lastCreatedAt }]
+                )
+              )
+          )
+        ),
+      messages: (id) =>
+        run(
+          messages(sql`
+            select id, role, content, created_at as "createdAt"
+            from messages where conversation_id = ${id} order by position`)
+        ),
+      addMessage: (id, message) =>
+        run(
+          returnedRow(sql`
+            with touched as (
+              update conversations set updated_at = ${message.createdAt} where id = ${id} returning id)
+            insert into messages (id, conversation_id, role, content, created_at)
+            select ${message.id}, id, ${message.role}, ${message.content}, ${message.createdAt} from touched
+            returning id`)
+        ),
+      setAgent: (id, agentId) =>
+        run(Effect.asVoid(sql`update conversations set agent_id = ${agentId} where id = ${id}`)),
+      remove: (id) => run(returnedRow(sql`delete from conversations where id = ${id} returning id`)),
+      claimTurn: (id, { leaseMillis, turnId, worker }) =>
+        run(
+          returnedRow(sql`
+            update conversations
+            set turn_id = ${turnId}, turn_worker = ${worker},
+              turn_until = clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond'
+            where id = ${id} and (turn_id is null or turn_until <= clock_timestamp())
+            returning id`)
+        ),
+      renewTurn: (id, turnId, leaseMillis) =>
+        run(
+          returnedRow(sql`
+            update conversations
+            set turn_until = clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond'
+            where id = ${id} and turn_id = ${turnId} returning id`)
+        ),
+      finishTurn: (id, turnId, reply) =>
+        run(
+          returnedRow(
+            reply === null
+              ? sql`
+                update conversations set turn_id = null, turn_worker = null, turn_until = null
+                where id = ${id} and turn_id = ${turnId} returning id`
+              : sql`
+                with ended as (
+                  update conversations
+                  set turn_id = null, turn_worker = null, turn_until = null, updated_at = ${reply.createdAt}
+                  where id = ${id} and turn_id = ${turnId} returning id)
+                insert into messages (id, conversation_id, role, content, created_at)
+                select ${reply.id}, id, ${reply.role}, ${reply.content}, ${reply.createdAt} from ended
+                returning id`
+          )
+        ),
+      releaseTurns: (worker) =>
+        run(
+          Effect.asVoid(sql`
+            update conversations set turn_id = null, turn_worker = null, turn_until = null
+            where turn_worker = ${worker} and turn_id is not null`)
+        )
+    })
+  })
+)

@@ -1,0 +1,95 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { SqlError, SqlErrorReason } from "effect/sql/SqlError"
+import { Unavailable } from "../../../Schemas/Errors.ts"
+import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
+import { Settings } from "../../../Services/Settings.ts"
+import { Transaction } from "../../../Services/Transaction.ts"
+
+/** The database as the repositories see it: its client, and the one way to run work on it. */
+export class Database extends Context.Service<
+  Database,
+  {
+    readonly sql: PgClient
+    /**
+     * Bounds the wait, and sorts failures: a database that can't be reached, or not in time, is
+     * `Unavailable`; every other SQL failure and every row that does not decode is a defect.
+     */
+    readonly run: <A, E>(
+      effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
+    ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
+  }
+>()("agentd/Layers/Repo/Postgres/Database") {
+  static readonly layer = Layer.effect(
+    Database,
+    Effect.gen(function* () {
+      const sql = yield* PgClient
+      const { databaseTimeoutMillis } = yield* Settings
+      return Database.of({
+        sql,
+        run: <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
+          sortFailures(bounded(effect, databaseTimeoutMillis))
+      })
+    })
+  )
+}
+
+export const layerTransaction = Layer.effect(
+  Transaction,
+  Effect.gen(function* () {
+    const { sql } = yield* Database
+    const { databaseTimeoutMillis } = yield* Settings
+    return Transaction.of({
+      run: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        sortFailures(bounded(sql.withTransaction(effect), databaseTimeoutMillis)) as Effect.Effect<
+          A,
+          E | Unavailable,
+          R
+        >
+    })
+  })
+)
+
+export const layerHealth = Layer.effect(
+  DatabaseHealth,
+  Effect.map(Database, ({ run, sql }) => DatabaseHealth.of({ check: run(Effect.asVoid(sql`select 1`)) }))
+)
+
+const outOfReach: ReadonlySet<SqlErrorReason["_tag"]> = new Set([
+  "ConnectionError",
+  "AuthenticationError",
+  "StatementTimeoutError",
+  "LockTimeoutError",
+  "DeadlockError",
+  "SerializationError"
+])
+
+const unavailable = new Unavailable({ error: "the database can't be reached; try again" })
+
+const bounded = <A, E, R>(effect: Effect.Effect<A, E, R>, millis: number) =>
+  Effect.timeoutOrElse(effect, {
+    duration: millis,
+    orElse: () =>
+      Effect.andThen(Effect.logWarning(`the database did not answer within ${millis} ms`), unavailable)
+  })
+
+const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.catch(
+    effect,
+    (error): Effect.Effect<never, Exclude<E, SqlError | Schema.SchemaError> | Unavailable> => {
+      if (isSqlError(error)) {
+        return outOfReach.has(error.reason._tag)
+          ? Effect.andThen(Effect.logWarning("the database can't be reached", error.reason._tag), unavailable)
+          : Effect.die(error)
+      }
+      return Schema.isSchemaError(error)
+        ? Effect.die(error)
+        : Effect.fail(error as Exclude<E, SqlError | Schema.SchemaError>)
+    }
+  )
+
+const isSqlError = (error: unknown): error is SqlError =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "SqlError"

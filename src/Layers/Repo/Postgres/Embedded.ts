@@ -1,0 +1,91 @@
+import * as Path from "node:path"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { Engine, type EngineOptions } from "./Embedded/engine.ts"
+import { EmbeddedDatabaseError, reasonOf } from "./Embedded/error.ts"
+import * as Folder from "./Embedded/folder.ts"
+import * as Lock from "./Embedded/lock.ts"
+import { connect } from "./Embedded/stream.ts"
+
+export { EmbeddedDatabaseError } from "./Embedded/error.ts"
+
+export interface EmbeddedOptions {
+  /** Held by one process at a time; the database files are in its folder `postgres`. */
+  readonly dataDir: string
+  /** Runs before a database is made, which takes some seconds. */
+  readonly onFirstStart?: Effect.Effect<void>
+  readonly limits?: Partial<Omit<EngineOptions, "workerUrl" | "directory">>
+}
+
+const workerUrl = new URL(
+  import.meta.url.endsWith(".ts") ? "./Embedded/worker.ts" : "./worker.js",
+  import.meta.url
+)
+
+/**
+ * A running embedded PostgreSQL that holds its data folder. It answers when
+ * this succeeds; closing the scope shuts it down in order, then frees the folder.
+ */
+export const makeEngine = Effect.fnUntraced(function* (options: EmbeddedOptions) {
+  const dataDir = Path.resolve(options.dataDir)
+  const directory = Path.join(dataDir, "postgres")
+  yield* Lock.acquire(dataDir)
+  if ((yield* Folder.check(dataDir, directory)) === "missing" && options.onFirstStart !== undefined) {
+    yield* options.onFirstStart
+  }
+  const engine = yield* Effect.acquireRelease(
+    Effect.sync(
+      () =>
+        new Engine({
+          directory,
+          workerUrl,
+          startLimitMillis: 120_000,
+          batchLimitMillis: 30_000,
+          abandonedLimitMillis: 1_000,
+          closeLimitMillis: 10_000,
+          ...options.limits
+        })
+    ),
+    (engine) => Effect.promise(() => engine.close())
+  )
+  yield* Effect.tryPromise({
+    try: () => engine.start(),
+    catch: (cause) =>
+      new EmbeddedDatabaseError({
+        message: `The embedded PostgreSQL in ${dataDir} could not start: ${reasonOf(cause)}`
+      })
+  })
+  return engine
+})
+
+/** A client of an engine, over the one connection that there can be. */
+export const makeClient = (engine: Engine) =>
+  PgClient.make({
+    stream: () => connect(engine),
+    ssl: false,
+    username: "postgres",
+    database: "postgres",
+    applicationName: "agentd",
+    maxConnections: 1,
+    minConnections: 0,
+    idleTimeout: Duration.infinity,
+    connectTimeout: Duration.minutes(1),
+    maxMessageSize: 64 * 1024 * 1024
+  })
+
+/**
+ * PostgreSQL inside this process, for when there is no `DATABASE_URL`.
+ *
+ * What was committed survives `kill -9` and a loss of power. There is one
+ * session: statements run one after the other, and one that waits for another
+ * connection while it holds this one (`listen`, a second query beside a
+ * transaction) waits for itself.
+ */
+export const layer = (
+  options: EmbeddedOptions
+): Layer.Layer<PgClient.PgClient | SqlClient, EmbeddedDatabaseError | SqlError> =>
+  PgClient.layerFrom(Effect.flatMap(makeEngine(options), makeClient))

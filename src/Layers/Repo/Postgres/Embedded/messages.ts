@@ -1,0 +1,27 @@
+/** What the worker is started with. */
+export interface WorkerOptions {
+  /** The database folder itself. */
+  readonly directory: string
+}
+
+/** What the main thread asks of the worker; answered one after the other, in order. */
+export type Request =
+  /** Whole frames of one client; `newSession` forgets first what another client has left behind. */
+  | { readonly kind: "batch"; readonly bytes: Uint8Array<ArrayBuffer>; readonly newSession: boolean }
+  | { readonly kind: "close" }
+
+/**
+ * What the worker tells. First comes `ready`, `failed` or, where there was no
+ * database folder, `made`; after the last two the worker ends. Each batch is
+ * answered by any number of `data` and exactly one `end`; `closed` is the last.
+ */
+export type Reply =
+  | { readonly kind: "made" }
+  | { readonly kind: "ready" }
+  | { readonly kind: "failed"; readonly reason: string }
+  | { readonly kind: "data"; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: "end"; readonly fsyncs: number }
+  | { readonly kind: "closed" }
+
+/** Exit codes of the worker that have a meaning of their own. */
+export const exitCodes = { diskFailed: 74, aborted: 70 } as const

@@ -1,0 +1,133 @@
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { parentPort, workerData } from "node:worker_threads"
+import { PGlite } from "@electric-sql/pglite"
+import { DiskFs, fsyncFolder, fsyncTree } from "./diskFs.ts"
+import type { Reply, Request, WorkerOptions } from "./messages.ts"
+
+const flushAt = 256 * 1024
+
+const startParams = [
+  ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
+  ...["wal_sync_method=fsync", "shared_buffers=16MB", "wal_buffers=1MB", "timezone=UTC"].flatMap(
+    (setting) => ["-c", setting]
+  )
+]
+
+const { directory } = workerData as WorkerOptions
+if (parentPort === null) throw new Error("This module is the entry of a worker thread")
+const port = parentPort
+
+const tell = (reply: Reply): void =>
+  port.postMessage(reply, reply.kind === "data" ? [reply.bytes.buffer] : [])
+
+/** PostgreSQL's last words, for the one who reads why it did not start. */
+const log: Array<string> = []
+
+const open = async (fs: DiskFs, params: Array<string>): Promise<PGlite> => {
+  const postgres = new PGlite({
+    fs,
+    startParams: params,
+    onStderr: (line: string) => {
+      log.push(line)
+      if (log.length > 8) log.shift()
+      return false
+    }
+  })
+  await postgres.waitReady
+  return postgres
+}
+
+/**
+ * A kill at any moment leaves either no database folder or a whole one. The
+ * caller then ends this thread, which gives back the memory that this took.
+ */
+const make = async (): Promise<void> => {
+  const unfinished = `${directory}.new`
+  Fs.rmSync(unfinished, { recursive: true, force: true })
+  Fs.mkdirSync(unfinished, { mode: 0o700 })
+  const postgres = await open(new DiskFs(unfinished), PGlite.defaultStartParams)
+  await postgres.close()
+  fsyncTree(unfinished)
+  Fs.renameSync(unfinished, directory)
+  fsyncFolder(Path.dirname(directory))
+}
+
+const simpleQuery = (sql: string): Uint8Array => {
+  const text = new TextEncoder().encode(sql)
+  const frame = new Uint8Array(text.length + 6)
+  frame[0] = 0x51
+  new DataView(frame.buffer).setUint32(1, text.length + 5)
+  frame.set(text, 5)
+  return frame
+}
+
+// The Sync comes first: after an error PostgreSQL skips everything up to one.
+const resetFrames = [Uint8Array.of(0x53, 0, 0, 0, 4), simpleQuery("ROLLBACK"), simpleQuery("DISCARD ALL")]
+
+const serve = (fs: DiskFs, postgres: PGlite): void => {
+  const answer = async (bytes: Uint8Array): Promise<void> => {
+    let chunks: Array<Uint8Array> = []
+    let size = 0
+    const flush = (): void => {
+      if (size === 0) return
+      const joined = new Uint8Array(size)
+      let at = 0
+      for (const chunk of chunks) {
+        joined.set(chunk, at)
+        at += chunk.length
+      }
+      chunks = []
+      size = 0
+      tell({ kind: "data", bytes: joined })
+    }
+    await postgres.execProtocolRawStream(bytes, {
+      syncToFs: false,
+      onRawData: (chunk) => {
+        // A view into PostgreSQL's own memory, good only until this returns.
+        chunks.push(chunk.slice())
+        size += chunk.length
+        if (size >= flushAt) flush()
+      }
+    })
+    flush()
+  }
+
+  const handle = async (request: Request): Promise<void> => {
+    if (request.kind === "close") {
+      await postgres.close()
+      tell({ kind: "closed" })
+      port.close()
+      return
+    }
+    if (request.newSession) {
+      for (const frame of resetFrames) {
+        await postgres.execProtocolRawStream(frame, { syncToFs: false, onRawData: () => {} })
+      }
+    }
+    await answer(request.bytes)
+    tell({ kind: "end", fsyncs: fs.fsyncs })
+  }
+
+  // Whatever is thrown outside of PostgreSQL's own error handling ends the thread.
+  let last = Promise.resolve()
+  port.on("message", (request: Request) => {
+    last = last.then(() => handle(request))
+  })
+  tell({ kind: "ready" })
+}
+
+try {
+  if (Fs.existsSync(Path.join(directory, "PG_VERSION"))) {
+    const fs = new DiskFs(directory)
+    serve(fs, await open(fs, startParams))
+  } else {
+    await make()
+    tell({ kind: "made" })
+    port.close()
+  }
+} catch (error) {
+  const reason = error instanceof Error ? error.message : String(error)
+  tell({ kind: "failed", reason: [reason, ...log].join("\n") })
+  port.close()
+}

@@ -1,0 +1,50 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { defaultCategory, MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
+import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
+import { Database } from "./Database.ts"
+import { firstRow, rows } from "./Rows.ts"
+
+const entry = firstRow(MemoryEntry)
+const entries = rows(MemoryEntry)
+
+export const layer = Layer.effect(
+  MemoryRepo,
+  Effect.gen(function* () {
+    const { run, sql } = yield* Database
+    const columns = sql.literal(`
+      id, workspace_id as "workspaceId", project_id as "projectId", key, value, category,
+      created_at as "createdAt", updated_at as "updatedAt"`)
+    return MemoryRepo.of({
+      upsert: (given) =>
+        run(
+          Effect.flatMap(
+            entry(sql`
+              insert into memory_entries (id, workspace_id, project_id, key, value, category,
+                created_at, updated_at)
+              values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.key},
+                ${given.value}, ${given.category ?? defaultCategory}, ${given.at}, ${given.at})
+              on conflict (workspace_id, project_id, key) do update
+              set value = excluded.value,
+                category = coalesce(${given.category}, memory_entries.category),
+                updated_at = excluded.updated_at
+              returning ${columns}`),
+            Effect.fromOption
+          ).pipe(Effect.catchTag("NoSuchElementError", Effect.die))
+        ),
+      search: ({ limit, projectId, query, workspaceId }) =>
+        run(
+          entries(sql`
+            select ${columns} from memory_entries
+            where workspace_id = ${workspaceId} and (project_id is null or project_id = ${projectId})
+            ${
+              query === undefined
+                ? sql.literal("")
+                : sql`and position(lower(${query}) in lower(key || ' ' || value || ' ' || category)) > 0`
+            }
+            order by updated_at desc, id desc
+            limit ${limit}`)
+        )
+    })
+  })
+)

@@ -1,0 +1,21 @@
+import * as Effect from "effect/Effect"
+import * as Migrator from "effect/sql/Migrator"
+import * as SqlClient from "effect/sql/SqlClient"
+import * as Initial from "./migrations/0001_initial.ts"
+
+const migration = (statements: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of statements) yield* sql.unsafe(statement)
+  })
+
+/**
+ * Brings the database up to date: each migration once, in one transaction, in order. Nodes that start
+ * together wait for each other on a table lock, and the later ones find nothing to do.
+ */
+export const run = Migrator.make({})({
+  table: "agentd_migrations",
+  loader: Migrator.fromRecord({
+    "0001_initial": migration(Initial.statements)
+  })
+})

@@ -1,0 +1,59 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as SqlClient from "effect/sql/SqlClient"
+import { Settings } from "../../../Services/Settings.ts"
+import * as Migrations from "./Migrations.ts"
+
+const oldestVersion = 15
+
+/** The database can't be used, in a sentence for the operator. */
+export class DatabaseError extends Schema.TaggedError<DatabaseError>()("DatabaseError", {
+  error: Schema.String
+}) {}
+
+/**
+ * A migrated PostgreSQL 15 or newer at `url`, through a pool. Every statement is bounded by the server
+ * as well (`statement_timeout`), so that work whose caller gave up does not go on.
+ */
+export const layer = (url: Redacted.Redacted) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { databaseTimeoutMillis } = yield* Settings
+      const maxConnections = yield* Config.Int("AGENTD_DATABASE_POOL").pipe(Config.withDefault(10))
+      const milliseconds = String(databaseTimeoutMillis)
+      return PgClient.layer({
+        url,
+        maxConnections,
+        applicationName: "agentd",
+        keepAlive: "30 seconds",
+        startupParameters: {
+          statement_timeout: milliseconds,
+          lock_timeout: milliseconds,
+          idle_in_transaction_session_timeout: milliseconds
+        }
+      })
+    })
+  ).pipe(Layer.provide(layerMigrated(url)))
+
+/** On a connection of its own: a migration may take longer than any request may. */
+const layerMigrated = (url: Redacted.Redacted) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [row] = yield* sql<{ version: number }>`
+        select current_setting('server_version_num')::int / 10000 as version`
+      if (row !== undefined && row.version < oldestVersion) {
+        return yield* new DatabaseError({
+          error: `PostgreSQL ${row.version} is too old: agentd needs ${oldestVersion} or newer`
+        })
+      }
+      yield* Migrations.run
+    })
+  ).pipe(
+    Layer.provide(PgClient.layer({ url, maxConnections: 1, applicationName: "agentd migrate" })),
+    Layer.fresh
+  )

@@ -1,0 +1,33 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { JournalStep } from "../../../Schemas/Journal.ts"
+import { RunJournal } from "../../../Services/RunJournal.ts"
+import { Database } from "./Database.ts"
+import { returnedRow, rows } from "./Rows.ts"
+
+const steps = rows(Schema.Struct({ step: JournalStep }))
+
+export const layer = Layer.effect(
+  RunJournal,
+  Effect.gen(function* () {
+    const { run, sql } = yield* Database
+    return RunJournal.of({
+      open: (id, worker) =>
+        run(steps(sql`select step from run_steps where run_id = ${id} order by index`)).pipe(
+          Effect.map((found) => ({
+            finished: found.map(({ step }) => step),
+            record: (index, step) =>
+              run(
+                returnedRow(sql`
+                  insert into run_steps (run_id, index, step)
+                  select id, ${index}::int, ${sql.json(step)} from runs
+                  where id = ${id} and worker = ${worker} and status = 'RUNNING'
+                  on conflict do nothing
+                  returning index`)
+              )
+          }))
+        )
+    })
+  })
+)

@@ -1,0 +1,35 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { AlreadyExists } from "../../../Schemas/Errors.ts"
+import { User } from "../../../Schemas/User.ts"
+import { UserRepo } from "../../../Services/UserRepo.ts"
+import { Database } from "./Database.ts"
+import { firstRow, rows } from "./Rows.ts"
+
+const user = firstRow(User)
+const counted = rows(Schema.Struct({ count: Schema.Int }))
+
+export const layer = Layer.effect(
+  UserRepo,
+  Effect.gen(function* () {
+    const { run, sql } = yield* Database
+    const columns = sql.literal(`id, email, created_at as "createdAt"`)
+    return UserRepo.of({
+      insert: ({ createdAt, email, id }) =>
+        run(
+          sql`insert into users (id, email, created_at) values (${id}, ${email}, ${createdAt})`.pipe(
+            Effect.catchReason("SqlError", "UniqueViolation", () =>
+              Effect.fail(new AlreadyExists({ error: "email: a user with this e-mail exists" }))
+            ),
+            Effect.asVoid
+          )
+        ),
+      find: (id) => run(user(sql`select ${columns} from users where id = ${id}`)),
+      findByEmail: (email) => run(user(sql`select ${columns} from users where email = ${email}`)),
+      count: run(
+        Effect.map(counted(sql`select count(*)::int as count from users`), ([row]) => row?.count ?? 0)
+      )
+    })
+  })
+)

@@ -1,0 +1,79 @@
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as ByteSize from "effect/ByteSize"
+import * as Effect from "effect/Effect"
+import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { DatabaseHealth } from "../Services/DatabaseHealth.ts"
+import { Lifecycle } from "../Services/Lifecycle.ts"
+import { Settings } from "../Services/Settings.ts"
+import { Turns } from "../Services/Turns.ts"
+import * as Http from "./Http.ts"
+import { writeStdout } from "./Operator/Output.ts"
+import * as OperatorSocket from "./Operator/Socket.ts"
+import { welcome } from "./Server/FirstStart.ts"
+import { makeServer } from "./Server/NodeServer.ts"
+import { address, database } from "./Settings.ts"
+
+const shutdownMargin = 5_000
+
+/** Listens when everything else is ready: the database is migrated before the first connection. */
+const layerListener = Layer.unwrap(
+  Effect.gen(function* () {
+    yield* DatabaseHealth
+    const { host, port } = yield* address
+    const { drainMillis } = yield* Settings
+    return NodeHttpServer.layer(makeServer, {
+      host,
+      port,
+      gracefulShutdownTimeout: drainMillis + shutdownMargin
+    })
+  })
+)
+
+const layerRoutes = HttpRouter.serve(Http.layer, { disableListenLog: true, disableLogger: true }).pipe(
+  Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.mebibytes(1)))
+)
+
+/** Built after the routes and so closed before them: streams end in order while the server still runs. */
+const layerDrain = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const lifecycle = yield* Lifecycle
+    const turns = yield* Turns
+    const { drainMillis } = yield* Settings
+    yield* Effect.addFinalizer(() => Effect.andThen(lifecycle.startDraining, turns.drain(drainMillis)))
+  })
+)
+
+const layerAnnounced = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const server = yield* HttpServer.HttpServer
+    const { host } = yield* address
+    const { dataDir, url } = yield* database
+    if (server.address._tag === "UnixPathAddress") return
+    const baseUrl = `http://${urlHost(host)}:${server.address.port}`
+    if (Option.isNone(url)) yield* welcome(dataDir, baseUrl)
+    yield* writeStdout(`agentd listening on ${baseUrl}`)
+  })
+)
+
+const layerOperatorSocket = Layer.unwrap(
+  Effect.map(database, ({ dataDir, url }) =>
+    Option.isNone(url) ? OperatorSocket.layer(dataDir) : Layer.empty
+  )
+)
+
+/** The HTTP service, from the listening socket to the line that says that it can serve. */
+export const layer = Layer.merge(layerDrain, layerAnnounced).pipe(
+  Layer.provideMerge(Layer.merge(layerRoutes, layerOperatorSocket)),
+  Layer.provide(layerListener)
+)
+
+/** The host as a client on this machine writes it. */
+const urlHost = (host: string): string => {
+  if (host === "0.0.0.0") return "127.0.0.1"
+  if (host === "::") return "[::1]"
+  return host.includes(":") ? `[${host}]` : host
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto"
+import { resolve } from "node:path"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Settings } from "../Services/Settings.ts"
+
+const whole = (name: string, fallback: number, minimum: number, maximum: number) =>
+  Config.schema(
+    Schema.Int.check(
+      Schema.makeFilter((value: number) =>
+        value >= minimum && value <= maximum
+          ? undefined
+          : `${name} must be a whole number from ${minimum} to ${maximum}`
+      )
+    ),
+    name
+  ).pipe(Config.withDefault(fallback))
+
+/** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
+export const database = Config.all({
+  url: Config.option(Config.Redacted("DATABASE_URL")),
+  dataDir: Config.String("AGENTD_DATA_DIR").pipe(
+    Config.withDefault("./.agentd"),
+    Config.map((path) => resolve(path))
+  )
+})
+
+/** Where to listen. */
+export const address = Config.all({
+  host: Config.String("HOST").pipe(Config.withDefault("127.0.0.1")),
+  port: whole("PORT", 3000, 0, 65_535)
+})
+
+const seconds = (name: string, fallbackMillis: number, maximum: number) =>
+  Config.map(whole(name, fallbackMillis / 1000, 1, maximum), (value) => value * 1000)
+
+const { defaults } = Settings
+
+/** The settings of this process, from its environment. */
+export const layer = Layer.effect(
+  Settings,
+  Effect.gen(function* () {
+    const { url } = yield* database
+    return Settings.of({
+      // An embedded database has one process, so whatever a former one held is this one's.
+      worker: Option.isNone(url) ? "embedded" : `node_${randomUUID()}`,
+      leaseMillis: yield* seconds("AGENTD_LEASE_SECONDS", defaults.leaseMillis, 3600),
+      runConcurrency: yield* whole("AGENTD_RUN_CONCURRENCY", defaults.runConcurrency, 1, 1000),
+      drainMillis: yield* Config.map(
+        whole("AGENTD_DRAIN_SECONDS", defaults.drainMillis / 1000, 0, 3600),
+        (value) => value * 1000
+      ),
+      maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
+      modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
+      toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
+      maxOutputLength: defaults.maxOutputLength,
+      databaseTimeoutMillis: yield* seconds(
+        "AGENTD_DATABASE_TIMEOUT_SECONDS",
+        defaults.databaseTimeoutMillis,
+        600
+      )
+    })
+  })
+)

@@ -1,0 +1,51 @@
+import * as Schema from "effect/Schema"
+import { Message } from "./Conversation.ts"
+import { AgentId, ConversationId, MessageId, TurnId } from "./Ids.ts"
+import { Usage } from "./Usage.ts"
+
+const event = <E extends string, F extends Schema.Struct.Fields>(name: E, data: F) =>
+  Schema.Struct({ event: Schema.Literal(name), data: Schema.Struct(data) })
+
+/** The six events of a chat stream, and no other (CONTRACT.md section 7). */
+export const ChatEvent = Schema.Union([
+  event("conversation", {
+    conversationId: ConversationId,
+    title: Schema.String,
+    agentId: Schema.NullOr(AgentId),
+    messageId: MessageId,
+    turnId: TurnId,
+    created: Schema.Boolean
+  }),
+  Schema.Struct({
+    event: Schema.Literal("status"),
+    data: Schema.Union([
+      Schema.Struct({ status: Schema.Literal("thinking") }),
+      Schema.Struct({
+        status: Schema.Literal("waiting_approval"),
+        approvalId: Schema.String,
+        toolCallId: Schema.String
+      }),
+      Schema.Struct({ status: Schema.Literal("responding"), messageId: MessageId, delta: Schema.String })
+    ])
+  }),
+  event("tool_call", { id: Schema.String, name: Schema.String, arguments: Schema.Json }),
+  event("tool_result", {
+    id: Schema.String,
+    name: Schema.String,
+    result: Schema.Json,
+    isError: Schema.Boolean,
+    durationMs: Schema.Int
+  }),
+  event("done", { conversationId: ConversationId, message: Message, usage: Usage }),
+  event("error", { error: Schema.String, code: Schema.String })
+]).annotate({ identifier: "ChatEvent" })
+export type ChatEvent = typeof ChatEvent.Type
+
+/** `done` and `error` end a stream, exactly one of them. */
+export const isEnd = (event: ChatEvent): boolean => event.event === "done" || event.event === "error"
+
+/** How a turn ends in the stream when something went wrong; the reason stays in the log. */
+export const errorEvent = (code: string, error: string): ChatEvent => ({
+  event: "error",
+  data: { error, code }
+})

@@ -1,0 +1,70 @@
+import * as Schema from "effect/Schema"
+import { AgentReference } from "./Agent.ts"
+import { AgentId, ConversationId, MessageId, ProjectId, ProviderKeyId, UserId, WorkspaceId } from "./Ids.ts"
+import { cut, cutWords, text } from "./Text.ts"
+
+export const MessageRole = Schema.Literals(["USER", "ASSISTANT"])
+export type MessageRole = typeof MessageRole.Type
+
+/** Specification, Message. */
+export const Message = Schema.Struct({
+  id: MessageId,
+  role: MessageRole,
+  content: Schema.String,
+  createdAt: Schema.Date
+}).annotate({ identifier: "Message" })
+export type Message = typeof Message.Type
+
+/** Specification, Conversation. */
+export const Conversation = Schema.Struct({
+  id: ConversationId,
+  workspaceId: WorkspaceId,
+  projectId: Schema.NullOr(ProjectId),
+  title: Schema.String,
+  agentId: Schema.NullOr(AgentId),
+  agent: Schema.NullOr(AgentReference),
+  messages: Schema.Array(Message),
+  updatedAt: Schema.Date
+}).annotate({ identifier: "Conversation" })
+export type Conversation = typeof Conversation.Type
+
+/** A conversation as it is stored, without its messages. */
+export const StoredConversation = Schema.Struct({
+  id: ConversationId,
+  workspaceId: WorkspaceId,
+  projectId: Schema.NullOr(ProjectId),
+  title: Schema.String,
+  agentId: Schema.NullOr(AgentId),
+  agent: Schema.NullOr(AgentReference),
+  ownerId: UserId,
+  createdAt: Schema.Date,
+  updatedAt: Schema.Date
+})
+export type StoredConversation = typeof StoredConversation.Type
+
+/** Specification, POST /api/chat/messages. */
+export const SendMessage = Schema.Struct({
+  workspaceId: WorkspaceId,
+  content: text(1, 100_000),
+  projectId: Schema.optionalKey(Schema.NullOr(ProjectId)),
+  conversationId: Schema.optionalKey(Schema.NullOr(ConversationId)),
+  agentId: Schema.optionalKey(Schema.NullOr(AgentId)),
+  providerKeyId: Schema.optionalKey(Schema.NullOr(ProviderKeyId))
+}).annotate({ identifier: "SendMessage" })
+export type SendMessage = typeof SendMessage.Type
+
+/** 409: the conversation is still answering an earlier message. */
+export class ConversationBusy extends Schema.TaggedError<ConversationBusy>()("ConversationBusy", {
+  error: Schema.String
+}) {}
+
+/** The title that the first message gives: 80 code points at most, whole words (section 4). */
+export const titleOf = (content: string): string => cutWords(content, 80)
+
+export const toConversation = (
+  { createdAt: _, ownerId: __, ...stored }: StoredConversation,
+  messages: ReadonlyArray<Message>
+): Conversation => ({ ...stored, messages })
+
+/** The last message as the list shows it: cut to 200 code points (section 4). */
+export const toPreview = (message: Message): Message => ({ ...message, content: cut(message.content, 200) })

@@ -1,0 +1,23 @@
+import * as Schema from "effect/Schema"
+import { MemoryEntryId, ProjectId, WorkspaceId } from "./Ids.ts"
+import { text } from "./Text.ts"
+
+export const MemoryKey = text(1, 255)
+export const MemoryValue = text(0, 100_000)
+export const MemoryCategory = text(1, 100)
+
+/** The category of a new entry that names none (specification, Memory entry). */
+export const defaultCategory = "general"
+
+/** Specification, Memory entry. */
+export const MemoryEntry = Schema.Struct({
+  id: MemoryEntryId,
+  workspaceId: WorkspaceId,
+  projectId: Schema.NullOr(ProjectId),
+  key: Schema.String,
+  value: Schema.String,
+  category: Schema.String,
+  createdAt: Schema.Date,
+  updatedAt: Schema.Date
+}).annotate({ identifier: "MemoryEntry" })
+export type MemoryEntry = typeof MemoryEntry.Type

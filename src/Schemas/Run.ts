@@ -1,0 +1,79 @@
+import * as Schema from "effect/Schema"
+import { AgentId, ProjectId, ProviderKeyId, RunId, WorkspaceId } from "./Ids.ts"
+import { text } from "./Text.ts"
+
+/** CONTRACT.md section 5. The last three are terminal and never change. */
+export const RunStatus = Schema.Literals([
+  "PENDING",
+  "RUNNING",
+  "WAITING_APPROVAL",
+  "COMPLETED",
+  "FAILED",
+  "CANCELLED"
+])
+export type RunStatus = typeof RunStatus.Type
+
+export const AutonomyLevel = Schema.Literals(["supervised", "semi-autonomous", "autonomous"])
+export type AutonomyLevel = typeof AutonomyLevel.Type
+
+/** Specification, Run. */
+export const Run = Schema.Struct({
+  id: RunId,
+  workspaceId: WorkspaceId,
+  projectId: Schema.NullOr(ProjectId),
+  status: RunStatus,
+  prompt: Schema.String,
+  output: Schema.NullOr(Schema.String),
+  createdAt: Schema.Date,
+  updatedAt: Schema.Date
+}).annotate({ identifier: "Run" })
+export type Run = typeof Run.Type
+
+/** Specification, POST /api/tasks; `agentId` and `autonomyLevel` by CONTRACT.md section 4. */
+export const CreateTask = Schema.Struct({
+  workspaceId: WorkspaceId,
+  prompt: text(1, 10_000),
+  projectId: Schema.optionalKey(Schema.NullOr(ProjectId)),
+  agentId: Schema.optionalKey(Schema.NullOr(AgentId)),
+  selectedProvider: Schema.optionalKey(Schema.NullOr(text(1, 100))),
+  selectedModel: Schema.optionalKey(Schema.NullOr(text(1, 200))),
+  providerKeyId: Schema.optionalKey(Schema.NullOr(ProviderKeyId)),
+  connectorIds: Schema.optionalKey(
+    Schema.Array(text(1, 100)).check(
+      Schema.makeFilter(
+        (ids: ReadonlyArray<string>) => (ids.length <= 100 ? undefined : "must be at most 100 ids"),
+        {
+          toJsonSchema: () => ({ maxItems: 100 })
+        }
+      )
+    )
+  ),
+  autonomyLevel: Schema.optionalKey(AutonomyLevel)
+}).annotate({ identifier: "CreateTask" })
+export type CreateTask = typeof CreateTask.Type
+
+/** A run as it is stored: what is returned and what executing it needs. */
+export const StoredRun = Schema.Struct({
+  ...Run.fields,
+  agentId: Schema.NullOr(AgentId),
+  autonomyLevel: AutonomyLevel,
+  selectedProvider: Schema.NullOr(Schema.String),
+  selectedModel: Schema.NullOr(Schema.String),
+  providerKeyId: Schema.NullOr(ProviderKeyId),
+  connectorIds: Schema.NullOr(Schema.Array(Schema.String)),
+  error: Schema.NullOr(Schema.String),
+  attempts: Schema.Int
+})
+export type StoredRun = typeof StoredRun.Type
+
+/** The fields that the specification shows of a stored run. */
+export const toRun = (stored: StoredRun): Run => ({
+  id: stored.id,
+  workspaceId: stored.workspaceId,
+  projectId: stored.projectId,
+  status: stored.status,
+  prompt: stored.prompt,
+  output: stored.output,
+  createdAt: stored.createdAt,
+  updatedAt: stored.updatedAt
+})

@@ -1,0 +1,50 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Forbidden, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import type { WorkspaceId } from "../Schemas/Ids.ts"
+import type { User } from "../Schemas/User.ts"
+import type { Role } from "../Schemas/Workspace.ts"
+import { WorkspaceRepo } from "./WorkspaceRepo.ts"
+
+/** What a user may see, decided in one place (CONTRACT.md section 2, 403 and 404). */
+export class Access extends Context.Service<
+  Access,
+  {
+    /** For a workspace that the caller named: `Forbidden` also when there is no such workspace. */
+    readonly member: (user: User, id: WorkspaceId) => Effect.Effect<Role, Forbidden | Unavailable>
+    /**
+     * For a resource that the caller addressed by its id: it, if it is there and in a workspace of the
+     * caller's; otherwise one `NotFound` for both, so that no difference can be seen.
+     */
+    readonly visible: <A extends { readonly workspaceId: WorkspaceId }>(
+      user: User,
+      kind: string,
+      resource: Option.Option<A>
+    ) => Effect.Effect<A, NotFound | Unavailable>
+  }
+>()("agentd/Services/Access") {
+  static readonly layer = Layer.effect(
+    Access,
+    Effect.gen(function* () {
+      const workspaces = yield* WorkspaceRepo
+      return Access.of({
+        member: Effect.fn("Access.member")(function* (user: User, id: WorkspaceId) {
+          const role = yield* workspaces.role(id, user.id)
+          if (Option.isSome(role)) return role.value
+          return yield* new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
+        }),
+        visible: Effect.fn("Access.visible")(function* <A extends { readonly workspaceId: WorkspaceId }>(
+          user: User,
+          kind: string,
+          resource: Option.Option<A>
+        ) {
+          if (Option.isNone(resource)) return yield* notFound(kind)
+          const role = yield* workspaces.role(resource.value.workspaceId, user.id)
+          return Option.isSome(role) ? resource.value : yield* notFound(kind)
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,129 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { type AccountCommand, AccountError, type AccountResult } from "../Schemas/Account.ts"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import { Email } from "../Schemas/User.ts"
+import { type Plan, WorkspaceName } from "../Schemas/Workspace.ts"
+import { Auth } from "./Auth.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { Transaction } from "./Transaction.ts"
+import { UserRepo } from "./UserRepo.ts"
+import { WorkspaceRepo } from "./WorkspaceRepo.ts"
+
+const dayMillis = 86_400_000
+
+/** What an operator does with users, tokens and workspaces (CONTRACT.md section 1, command line). */
+export class Accounts extends Context.Service<
+  Accounts,
+  {
+    /** Carries a command out as a whole or not at all. */
+    readonly execute: (command: AccountCommand) => Effect.Effect<AccountResult, AccountError | Unavailable>
+  }
+>()("agentd/Services/Accounts") {
+  static readonly layer = Layer.effect(
+    Accounts,
+    Effect.gen(function* () {
+      const auth = yield* Auth
+      const ids = yield* Ids
+      const transaction = yield* Transaction
+      const users = yield* UserRepo
+      const workspaces = yield* WorkspaceRepo
+
+      const createUser = Effect.fnUntraced(function* (address: string) {
+        const email = yield* emailOf(address)
+        const user = { id: yield* ids.make<UserId>("user"), email, createdAt: yield* now }
+        yield* users.insert(user)
+        return user
+      })
+      const requireUser = Effect.fnUntraced(function* (address: string) {
+        const found = yield* users.findByEmail(yield* emailOf(address))
+        return Option.isSome(found) ? found.value : yield* failed(`there is no user ${address}`)
+      })
+      const createWorkspace = Effect.fnUntraced(function* (name: string, owner: UserId, plan: Plan) {
+        const at = yield* now
+        const id = yield* ids.make<WorkspaceId>("workspace")
+        yield* workspaces.insert({ id, name: yield* nameOf(name), plan, createdAt: at, updatedAt: at })
+        yield* workspaces.addMember(id, owner, "owner", at)
+        return id
+      })
+      const issue = Effect.fnUntraced(function* (userId: UserId, name: string, expiresAt: Date | null) {
+        const { secret } = yield* auth.issue({ userId, name, expiresAt })
+        return Redacted.value(secret)
+      })
+
+      const perform = Effect.fnUntraced(function* (command: AccountCommand) {
+        switch (command.command) {
+          case "bootstrap": {
+            if ((yield* users.count) > 0) {
+              return yield* failed("there are users already; use `user create` or `token create`")
+            }
+            const user = yield* createUser(command.email)
+            const workspaceId = yield* createWorkspace("default", user.id, "free")
+            const token = yield* issue(user.id, "bootstrap", null)
+            return { baseUrl: command.baseUrl, userId: user.id, workspaceId, token }
+          }
+          case "user create": {
+            const user = yield* createUser(command.email)
+            if (command.workspace !== null) {
+              yield* requireWorkspace(command.workspace)
+              yield* workspaces.addMember(command.workspace, user.id, "member", user.createdAt)
+            }
+            return { userId: user.id, email: user.email, token: yield* issue(user.id, "first", null) }
+          }
+          case "token create": {
+            const user = yield* requireUser(command.email)
+            const expiresAt =
+              command.expiresInDays === null
+                ? null
+                : new Date((yield* now).getTime() + command.expiresInDays * dayMillis)
+            return {
+              userId: user.id,
+              email: user.email,
+              token: yield* issue(user.id, "command line", expiresAt)
+            }
+          }
+          case "workspace create": {
+            const owner = yield* requireUser(command.owner)
+            const workspaceId = yield* createWorkspace(command.name, owner.id, command.plan)
+            return { workspaceId, name: command.name, plan: command.plan }
+          }
+          case "workspace plan": {
+            const workspace = yield* requireWorkspace(command.workspace)
+            yield* workspaces.setPlan(workspace.id, command.plan, yield* now)
+            return { workspaceId: workspace.id, name: workspace.name, plan: command.plan }
+          }
+        }
+      })
+      const requireWorkspace = Effect.fnUntraced(function* (id: WorkspaceId) {
+        const found = yield* workspaces.find(id)
+        return Option.isSome(found) ? found.value : yield* failed(`there is no workspace ${id}`)
+      })
+
+      return Accounts.of({
+        execute: Effect.fn("Accounts.execute")((command) =>
+          transaction
+            .run(perform(command))
+            .pipe(Effect.catchTag("AlreadyExists", ({ error }) => failed(error)))
+        )
+      })
+    })
+  )
+}
+
+const failed = (error: string) => new AccountError({ error })
+
+const emailOf = (address: string) =>
+  Schema.decodeEffect(Email)(address.trim().toLowerCase() as Email).pipe(
+    Effect.mapError(() => failed(`email: ${address} is no e-mail address`))
+  )
+
+const nameOf = (name: string) =>
+  Schema.decodeEffect(WorkspaceName)(name).pipe(
+    Effect.mapError(() => failed("name: must be 1 to 100 characters"))
+  )

@@ -1,0 +1,86 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
+import {
+  type Forbidden,
+  type InvalidInput,
+  type NotFound,
+  notFound,
+  type Unavailable
+} from "../Schemas/Errors.ts"
+import type { AgentId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { User } from "../Schemas/User.ts"
+import { Access } from "./Access.ts"
+import { AgentRepo } from "./AgentRepo.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { References } from "./References.ts"
+
+/** What a caller does with agents (specification, Agents). */
+export class Agents extends Context.Service<
+  Agents,
+  {
+    readonly create: (
+      user: User,
+      input: CreateAgent
+    ) => Effect.Effect<Agent, Forbidden | InvalidInput | Unavailable>
+    readonly list: (
+      user: User,
+      filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
+    ) => Effect.Effect<ReadonlyArray<Agent>, Forbidden | InvalidInput | Unavailable>
+    readonly get: (user: User, id: AgentId) => Effect.Effect<Agent, NotFound | Unavailable>
+    readonly update: (
+      user: User,
+      id: AgentId,
+      patch: UpdateAgent
+    ) => Effect.Effect<Agent, NotFound | InvalidInput | Unavailable>
+  }
+>()("agentd/Services/Agents") {
+  static readonly layer = Layer.effect(
+    Agents,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const ids = yield* Ids
+      const references = yield* References
+      const repo = yield* AgentRepo
+
+      const get = Effect.fn("Agents.get")(function* (user: User, id: AgentId) {
+        return yield* access.visible(user, "agent", yield* repo.find(id))
+      })
+
+      return Agents.of({
+        get,
+        create: Effect.fn("Agents.create")(function* (user, input) {
+          yield* access.member(user, input.workspaceId)
+          yield* references.resolve(input.workspaceId, input)
+          const at = yield* now
+          return yield* repo.insert({
+            id: yield* ids.make<AgentId>("agent"),
+            workspaceId: input.workspaceId,
+            projectId: input.projectId ?? null,
+            name: input.name,
+            description: input.description ?? null,
+            systemPrompt: input.systemPrompt ?? null,
+            isActive: true,
+            providerKeyId: input.providerKeyId ?? null,
+            createdAt: at,
+            updatedAt: at
+          })
+        }),
+        list: Effect.fn("Agents.list")(function* (user, filter) {
+          yield* access.member(user, filter.workspaceId)
+          yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
+          return yield* repo.list(filter)
+        }),
+        update: Effect.fn("Agents.update")(function* (user, id, patch) {
+          const agent = yield* get(user, id)
+          yield* references.resolve(agent.workspaceId, { providerKeyId: patch.providerKeyId })
+          const updated = yield* repo.update(id, patch, yield* now)
+          return Option.isSome(updated) ? updated.value : yield* notFound("agent")
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,22 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import type { Unauthenticated, Unavailable } from "../Schemas/Errors.ts"
+import type { UserId } from "../Schemas/Ids.ts"
+import type { Token } from "../Schemas/Token.ts"
+import type { User } from "../Schemas/User.ts"
+
+/** Who is calling (specification, Authentication). */
+export class Auth extends Context.Service<
+  Auth,
+  {
+    /** The user of a bearer token or `session` cookie. One sentence for all that is wrong with it. */
+    readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<User, Unauthenticated | Unavailable>
+    /** Makes a token of 256 random bits. The secret is in the answer and nowhere else. */
+    readonly issue: (options: {
+      readonly userId: UserId
+      readonly name: string
+      readonly expiresAt: Date | null
+    }) => Effect.Effect<{ readonly token: Token; readonly secret: Redacted.Redacted }, Unavailable>
+  }
+>()("agentd/Services/Auth") {}

@@ -1,0 +1,176 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Stream from "effect/Stream"
+import type { Agent, AgentInactive } from "../Schemas/Agent.ts"
+import { type ChatEvent, errorEvent } from "../Schemas/ChatEvent.ts"
+import {
+  type Conversation,
+  ConversationBusy,
+  type Message,
+  type SendMessage,
+  titleOf,
+  toConversation
+} from "../Schemas/Conversation.ts"
+import { Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import type { ConversationId, MessageId, ProjectId, TurnId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { User } from "../Schemas/User.ts"
+import { Access } from "./Access.ts"
+import { AgentRepo } from "./AgentRepo.ts"
+import { ConversationRepo } from "./ConversationRepo.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { References } from "./References.ts"
+import { requireActive } from "./Runs.ts"
+import { Settings } from "./Settings.ts"
+import { Transaction } from "./Transaction.ts"
+import * as TurnEvents from "./TurnEvents.ts"
+import { Turns } from "./Turns.ts"
+
+/** What a caller does with conversations (specification, Chat; CONTRACT.md section 7). */
+export class Chat extends Context.Service<
+  Chat,
+  {
+    /**
+     * Refuses what can be refused; then the message is stored and the events of its answer come as a
+     * stream that ends with exactly one of `done` and `error`. Who stops reading loses nothing.
+     */
+    readonly send: (
+      user: User,
+      input: SendMessage
+    ) => Effect.Effect<
+      Stream.Stream<ChatEvent>,
+      AgentInactive | ConversationBusy | Forbidden | InvalidInput | Unavailable
+    >
+    readonly list: (
+      user: User,
+      filter: {
+        readonly workspaceId: WorkspaceId
+        readonly projectId?: ProjectId | undefined
+        readonly limit: number
+        readonly offset: number
+      }
+    ) => Effect.Effect<ReadonlyArray<Conversation>, Forbidden | InvalidInput | Unavailable>
+    /** For members of its workspace. */
+    readonly get: (user: User, id: ConversationId) => Effect.Effect<Conversation, NotFound | Unavailable>
+    /** By its owner only. A stream that is answering in it ends with `error`. */
+    readonly remove: (
+      user: User,
+      id: ConversationId
+    ) => Effect.Effect<void, Forbidden | NotFound | Unavailable>
+  }
+>()("agentd/Services/Chat") {
+  static readonly layer = Layer.effect(
+    Chat,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const agents = yield* AgentRepo
+      const conversations = yield* ConversationRepo
+      const ids = yield* Ids
+      const references = yield* References
+      const settings = yield* Settings
+      const transaction = yield* Transaction
+      const turns = yield* Turns
+
+      const visible = Effect.fnUntraced(function* (user: User, id: ConversationId) {
+        return yield* access.visible(user, "conversation", yield* conversations.find(id))
+      })
+
+      const resolve = Effect.fn("Chat.resolve")(function* (input: SendMessage) {
+        const resolved = yield* references.resolve(input.workspaceId, input)
+        const existing = resolved.conversation
+        if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {
+          return yield* new InvalidInput({ error: "projectId: is not the project of this conversation" })
+        }
+        const agent: Agent | null =
+          resolved.agent ??
+          (existing?.agentId == null ? null : Option.getOrNull(yield* agents.find(existing.agentId)))
+        yield* requireActive(agent)
+        return { existing, agent }
+      })
+
+      const send = Effect.fn("Chat.send")(function* (user: User, input: SendMessage) {
+        yield* access.member(user, input.workspaceId)
+        const { agent, existing } = yield* resolve(input)
+        const at = yield* now
+        const turnId = yield* ids.make<TurnId>("turn")
+        const message: Message = {
+          id: yield* ids.make<MessageId>("message"),
+          role: "USER",
+          content: input.content,
+          createdAt: at
+        }
+        const conversation = {
+          ...(existing ?? {
+            id: yield* ids.make<ConversationId>("conversation"),
+            workspaceId: input.workspaceId,
+            projectId: input.projectId ?? null,
+            title: titleOf(input.content),
+            ownerId: user.id,
+            createdAt: at
+          }),
+          agentId: agent?.id ?? null,
+          updatedAt: at
+        }
+        yield* transaction.run(
+          Effect.gen(function* () {
+            if (existing === null) yield* conversations.insert(conversation)
+            const { leaseMillis, worker } = settings
+            if (!(yield* conversations.claimTurn(conversation.id, { turnId, worker, leaseMillis }))) {
+              return yield* new ConversationBusy({
+                error: "conversationId: still answering the message before"
+              })
+            }
+            if (agent !== null && existing !== null && existing.agentId !== agent.id) {
+              yield* conversations.setAgent(conversation.id, agent.id)
+            }
+            yield* conversations.addMessage(conversation.id, message)
+          })
+        )
+        const events = yield* TurnEvents.make
+        yield* events.offer({
+          event: "conversation",
+          data: {
+            conversationId: conversation.id,
+            title: conversation.title,
+            agentId: conversation.agentId,
+            messageId: message.id,
+            turnId,
+            created: existing === null
+          }
+        })
+        yield* turns.start({
+          turnId,
+          conversation: { ...conversation, agent: agent && { id: agent.id, name: agent.name } },
+          agent,
+          providerKeyId: input.providerKeyId ?? null,
+          events
+        })
+        return events.stream
+      })
+
+      return Chat.of({
+        // A client that leaves between the claim and the start of the turn must not leave it claimed.
+        send: (user, input) => Effect.uninterruptible(send(user, input)),
+        list: Effect.fn("Chat.list")(function* (user, filter) {
+          yield* access.member(user, filter.workspaceId)
+          yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
+          return yield* conversations.list(filter)
+        }),
+        get: Effect.fn("Chat.get")(function* (user, id) {
+          const conversation = yield* visible(user, id)
+          return toConversation(conversation, yield* conversations.messages(id))
+        }),
+        remove: Effect.fn("Chat.remove")(function* (user, id) {
+          const conversation = yield* visible(user, id)
+          if (conversation.ownerId !== user.id) {
+            return yield* new Forbidden({ error: "only the owner of a conversation may delete it" })
+          }
+          if (!(yield* conversations.remove(id))) return yield* notFound("conversation")
+          yield* turns.end(id, errorEvent("conversation_deleted", "the conversation was deleted"))
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,54 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { Conversation, Message, StoredConversation } from "../Schemas/Conversation.ts"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { AgentId, ConversationId, ProjectId, TurnId, WorkspaceId } from "../Schemas/Ids.ts"
+
+/** Conversations, their messages, and which turn is answering each of them. */
+export class ConversationRepo extends Context.Service<
+  ConversationRepo,
+  {
+    readonly insert: (conversation: Omit<StoredConversation, "agent">) => Effect.Effect<void, Unavailable>
+    readonly find: (id: ConversationId) => Effect.Effect<Option.Option<StoredConversation>, Unavailable>
+    /** Newest `updatedAt` first; `messages` holds the last message, its content cut for the list. */
+    readonly list: (filter: {
+      readonly workspaceId: WorkspaceId
+      readonly projectId?: ProjectId | undefined
+      readonly limit: number
+      readonly offset: number
+    }) => Effect.Effect<ReadonlyArray<Conversation>, Unavailable>
+    /** In the order in which they were written; empty when there is no such conversation. */
+    readonly messages: (id: ConversationId) => Effect.Effect<ReadonlyArray<Message>, Unavailable>
+    /** Stores the message and moves `updatedAt` on. False when the conversation is gone. */
+    readonly addMessage: (id: ConversationId, message: Message) => Effect.Effect<boolean, Unavailable>
+    readonly setAgent: (id: ConversationId, agentId: AgentId) => Effect.Effect<void, Unavailable>
+    /** Removes the conversation with its messages. False when it was gone. */
+    readonly remove: (id: ConversationId) => Effect.Effect<boolean, Unavailable>
+    /**
+     * Makes `turnId` the only one to answer, for `leaseMillis` by the clock of the store. False when
+     * another turn holds the conversation, or it is gone. One of several at the same time wins.
+     */
+    readonly claimTurn: (
+      id: ConversationId,
+      turn: { readonly turnId: TurnId; readonly worker: string; readonly leaseMillis: number }
+    ) => Effect.Effect<boolean, Unavailable>
+    /** Prolongs the claim. False when it was lost: to another turn, or with the conversation. */
+    readonly renewTurn: (
+      id: ConversationId,
+      turnId: TurnId,
+      leaseMillis: number
+    ) => Effect.Effect<boolean, Unavailable>
+    /**
+     * Ends the claim and stores the reply, if there is one, in one step. False, and nothing is stored,
+     * when `turnId` no longer holds the conversation.
+     */
+    readonly finishTurn: (
+      id: ConversationId,
+      turnId: TurnId,
+      reply: Message | null
+    ) => Effect.Effect<boolean, Unavailable>
+    /** Ends every claim of a worker that is known to be gone. */
+    readonly releaseTurns: (worker: string) => Effect.Effect<void, Unavailable>
+  }
+>()("agentd/Services/ConversationRepo") {}

@@ -1,0 +1,9 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Unavailable } from "../Schemas/Errors.ts"
+
+/** Whether the store of the repositories answers. */
+export class DatabaseHealth extends Context.Service<
+  DatabaseHealth,
+  { readonly check: Effect.Effect<void, Unavailable> }
+>()("agentd/Services/DatabaseHealth") {}

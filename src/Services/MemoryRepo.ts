@@ -1,0 +1,35 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { MemoryEntry } from "../Schemas/MemoryEntry.ts"
+
+/** The memory of a workspace: values by key, per project or for the workspace as a whole. */
+export class MemoryRepo extends Context.Service<
+  MemoryRepo,
+  {
+    /**
+     * Atomic: however many write one key at once, one row stays. An existing entry keeps `id`,
+     * `createdAt` and, where none is given, its category; a new one gets `id` and `general`.
+     */
+    readonly upsert: (entry: {
+      readonly id: MemoryEntryId
+      readonly workspaceId: WorkspaceId
+      readonly projectId: ProjectId | null
+      readonly key: string
+      readonly value: string
+      readonly category: string | null
+      readonly at: Date
+    }) => Effect.Effect<MemoryEntry, Unavailable>
+    /**
+     * Up to `limit` entries of the project and of the workspace as a whole whose key, value or category
+     * contains `query` (case does not matter; all without one), the latest written first.
+     */
+    readonly search: (filter: {
+      readonly workspaceId: WorkspaceId
+      readonly projectId: ProjectId | null
+      readonly query?: string | undefined
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<MemoryEntry>, Unavailable>
+  }
+>()("agentd/Services/MemoryRepo") {}

@@ -1,0 +1,81 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Agent } from "../Schemas/Agent.ts"
+import type { StoredConversation } from "../Schemas/Conversation.ts"
+import { type InvalidInput, type Unavailable, unknownReference } from "../Schemas/Errors.ts"
+import type { AgentId, ConversationId, ProjectId, ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
+import { AgentRepo } from "./AgentRepo.ts"
+import { ConversationRepo } from "./ConversationRepo.ts"
+import { ProjectRepo } from "./ProjectRepo.ts"
+import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
+
+/** The ids that a body or query may name. */
+export interface Referred {
+  readonly projectId?: ProjectId | null | undefined
+  readonly agentId?: AgentId | null | undefined
+  readonly providerKeyId?: ProviderKeyId | null | undefined
+  readonly conversationId?: ConversationId | null | undefined
+  readonly connectorIds?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * Whether the ids that a request names exist in its workspace, checked in one place: absent and foreign
+ * are the same `InvalidInput` (CONTRACT.md section 2).
+ */
+export class References extends Context.Service<
+  References,
+  {
+    readonly resolve: (
+      workspaceId: WorkspaceId,
+      referred: Referred
+    ) => Effect.Effect<
+      { readonly agent: Agent | null; readonly conversation: StoredConversation | null },
+      InvalidInput | Unavailable
+    >
+  }
+>()("agentd/Services/References") {
+  static readonly layer = Layer.effect(
+    References,
+    Effect.gen(function* () {
+      const agents = yield* AgentRepo
+      const conversations = yield* ConversationRepo
+      const projects = yield* ProjectRepo
+      const providerKeys = yield* ProviderKeyRepo
+
+      const within = <I, A extends { readonly workspaceId: WorkspaceId }>(
+        workspaceId: WorkspaceId,
+        field: string,
+        id: I | null | undefined,
+        find: (id: I) => Effect.Effect<Option.Option<A>, Unavailable>
+      ): Effect.Effect<A | null, InvalidInput | Unavailable> =>
+        id === null || id === undefined
+          ? Effect.succeed(null)
+          : Effect.flatMap(find(id), (found) =>
+              Option.isSome(found) && found.value.workspaceId === workspaceId
+                ? Effect.succeed(found.value)
+                : unknownReference(field)
+            )
+
+      return References.of({
+        resolve: Effect.fn("References.resolve")(function* (workspaceId, referred) {
+          yield* within(workspaceId, "projectId", referred.projectId, projects.find)
+          yield* within(workspaceId, "providerKeyId", referred.providerKeyId, providerKeys.find)
+          if (referred.connectorIds !== undefined && referred.connectorIds.length > 0) {
+            return yield* unknownReference("connectorIds")
+          }
+          return {
+            agent: yield* within(workspaceId, "agentId", referred.agentId, agents.find),
+            conversation: yield* within(
+              workspaceId,
+              "conversationId",
+              referred.conversationId,
+              conversations.find
+            )
+          }
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,32 @@
+import * as Context from "effect/Context"
+
+/** What an operator can set; see docs/operations.md. Times are in milliseconds. */
+export interface SettingsShape {
+  /** The name under which this process holds runs and turns. */
+  readonly worker: string
+  readonly leaseMillis: number
+  readonly runConcurrency: number
+  readonly drainMillis: number
+  readonly maxSteps: number
+  readonly modelTimeoutMillis: number
+  readonly toolTimeoutMillis: number
+  /** The longest text that one run or chat turn may produce, in UTF-16 code units. */
+  readonly maxOutputLength: number
+  /** How long a request may wait for the database before it is answered 503. */
+  readonly databaseTimeoutMillis: number
+}
+
+export class Settings extends Context.Service<Settings, SettingsShape>()("agentd/Services/Settings") {
+  /** The documented defaults, which tests start from. */
+  static readonly defaults: SettingsShape = {
+    worker: "node",
+    leaseMillis: 15_000,
+    runConcurrency: 16,
+    drainMillis: 10_000,
+    maxSteps: 50,
+    modelTimeoutMillis: 120_000,
+    toolTimeoutMillis: 60_000,
+    maxOutputLength: 1_000_000,
+    databaseTimeoutMillis: 10_000
+  }
+}

@@ -1,0 +1,18 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { TokenId, UserId } from "../Schemas/Ids.ts"
+import type { Token } from "../Schemas/Token.ts"
+
+/** Bearer tokens, by the hash of their secret. */
+export class TokenRepo extends Context.Service<
+  TokenRepo,
+  {
+    readonly insert: (token: Token) => Effect.Effect<void, Unavailable>
+    /** At most one: hashes are unique. Also expired and revoked ones. */
+    readonly findByHash: (hash: string) => Effect.Effect<Option.Option<Token>, Unavailable>
+    /** Idempotent: the first moment of revocation stays. False when the user has no such token. */
+    readonly revoke: (userId: UserId, id: TokenId, at: Date) => Effect.Effect<boolean, Unavailable>
+  }
+>()("agentd/Services/TokenRepo") {}

@@ -1,0 +1,30 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ToolDefinition } from "../Schemas/Tool.ts"
+
+/** A call that failed, in words for the model. */
+export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", { error: Schema.String }) {}
+
+/** Where a tool runs: all that it may touch. */
+export interface ToolScope {
+  readonly workspaceId: WorkspaceId
+  readonly projectId: ProjectId | null
+}
+
+export interface Tool {
+  readonly definition: ToolDefinition
+  /** Arguments come as the model wrote them: the tool checks them itself. */
+  readonly call: (argument: Schema.Json) => Effect.Effect<Schema.Json, ToolError | Unavailable>
+}
+
+/** The tools that an agent may call. */
+export class ToolSource extends Context.Service<
+  ToolSource,
+  {
+    /** Names are unique within the answer. */
+    readonly tools: (scope: ToolScope) => Effect.Effect<ReadonlyArray<Tool>, Unavailable>
+  }
+>()("agentd/Services/ToolSource") {}

@@ -1,0 +1,26 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { Plan, Role, Workspace } from "../Schemas/Workspace.ts"
+
+/** Workspaces and who belongs to them. */
+export class WorkspaceRepo extends Context.Service<
+  WorkspaceRepo,
+  {
+    readonly insert: (workspace: Workspace) => Effect.Effect<void, Unavailable>
+    readonly find: (id: WorkspaceId) => Effect.Effect<Option.Option<Workspace>, Unavailable>
+    /** False when there is no such workspace. */
+    readonly setPlan: (id: WorkspaceId, plan: Plan, at: Date) => Effect.Effect<boolean, Unavailable>
+    /** Idempotent: adding a member again sets the role. */
+    readonly addMember: (
+      id: WorkspaceId,
+      userId: UserId,
+      role: Role,
+      at: Date
+    ) => Effect.Effect<void, Unavailable>
+    /** None when the user is no member, or there is no such workspace. */
+    readonly role: (id: WorkspaceId, userId: UserId) => Effect.Effect<Option.Option<Role>, Unavailable>
+  }
+>()("agentd/Services/WorkspaceRepo") {}

@@ -1,0 +1,19 @@
+import * as Layer from "effect/Layer"
+import * as Application from "./Layers/Application.ts"
+import * as Database from "./Layers/Database.ts"
+import * as Repo from "./Layers/Repo.ts"
+import { runMain } from "./Layers/Runtime.ts"
+import * as Server from "./Layers/Server.ts"
+import * as Settings from "./Layers/Settings.ts"
+import * as RunExecutor from "./Services/RunExecutor.ts"
+
+/** The service as `npm start` runs it, from the network down to the database. */
+export const layer = Server.layer.pipe(
+  Layer.provide(RunExecutor.layer),
+  Layer.provide(Application.layer),
+  Layer.provide(Repo.layerPostgres),
+  Layer.provide(Database.layer),
+  Layer.provide(Settings.layer)
+)
+
+if (import.meta.main) runMain(Layer.launch(layer))

@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process"
+import * as Fs from "node:fs"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import { fileURLToPath } from "node:url"
+import * as Effect from "effect/Effect"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import { type EmbeddedOptions, makeClient, makeEngine } from "../../../src/Layers/Repo/Postgres/Embedded.ts"
+
+const temporary: Array<string> = []
+
+/** A new empty folder, removed by `removeFolders`. */
+export const emptyFolder = (): string => {
+  const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "agentd-embedded-"))
+  temporary.push(folder)
+  return folder
+}
+
+export const removeFolders = (): void => {
+  for (const folder of temporary.splice(0)) Fs.rmSync(folder, { recursive: true, force: true })
+}
+
+let template: Promise<string> | undefined
+
+const makeTemplate = async (): Promise<string> => {
+  const folder = emptyFolder()
+  await Effect.runPromise(Effect.scoped(makeEngine({ dataDir: folder })))
+  return folder
+}
+
+/** A data folder with a new database in it, as a first start leaves it. */
+export const databaseFolder = Effect.promise(async () => {
+  template ??= makeTemplate()
+  const folder = emptyFolder()
+  Fs.cpSync(Path.join(await template, "postgres"), Path.join(folder, "postgres"), { recursive: true })
+  return folder
+})
+
+/** Opens a data folder, or a new one, until the scope closes. */
+export const open = Effect.fnUntraced(function* (options: Partial<EmbeddedOptions> = {}) {
+  const dataDir = options.dataDir ?? (yield* databaseFolder)
+  const engine = yield* makeEngine({ ...options, dataDir })
+  const sql = yield* makeClient(engine)
+  return { dataDir, engine, sql }
+}, Effect.provide(Reactivity.layer))
+
+/** Another process on a data folder; what it prints comes line by line. */
+export const startProcess = (dataDir: string, onLine: (line: string) => void) => {
+  const script = fileURLToPath(new URL("./EmbeddedProcess.ts", import.meta.url))
+  const child = spawn(process.execPath, [script, dataDir], { stdio: ["ignore", "pipe", "inherit"] })
+  let rest = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const lines = (rest + text).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines) onLine(line)
+  })
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+  return {
+    ended,
+    kill: () => {
+      child.kill("SIGKILL")
+      return ended
+    }
+  }
+}

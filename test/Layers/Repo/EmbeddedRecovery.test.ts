@@ -1,0 +1,233 @@
+import type { Duplex } from "node:stream"
+import * as PgProtocol from "@effect/sql-pg/PgProtocol"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Engine } from "../../../src/Layers/Repo/Postgres/Embedded/engine.ts"
+import { connect } from "../../../src/Layers/Repo/Postgres/Embedded/stream.ts"
+import { databaseFolder, emptyFolder, open, removeFolders, startProcess } from "./EmbeddedFolders.ts"
+
+afterAll(removeFolders)
+
+const heavy = "select sum(a::numeric * b) from generate_series(1, 100000) a, generate_series(1, 1000) b"
+
+const query = (sql: string): Uint8Array => {
+  const text = Buffer.from(`${sql}\0`)
+  const head = Buffer.from([0x51, 0, 0, 0, 0])
+  head.writeUInt32BE(text.length + 4, 1)
+  return Buffer.concat([head, text])
+}
+
+/** What a connection gets until the answer to its latest write is complete. */
+const answer = (stream: Duplex): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let text = ""
+    const onData = (chunk: Buffer) => {
+      text += chunk.toString("latin1")
+      if (/Z\0\0\0\x05[ITE]$/.test(text)) {
+        stream.off("data", onData)
+        resolve(text)
+      }
+    }
+    stream.on("data", onData).once("error", reject)
+  })
+
+const session = (engine: Engine) =>
+  Effect.promise(async () => {
+    const stream = connect(engine)
+    stream.write(PgProtocol.encodeStartupMessage({ user: "postgres", database: "postgres" }))
+    await answer(stream)
+    const ask = (sql: string) => {
+      stream.write(query(sql))
+      return answer(stream)
+    }
+    return { stream, ask }
+  })
+
+const closed = (stream: Duplex) =>
+  Effect.promise(() => new Promise<void>((resolve) => stream.once("close", () => resolve())))
+
+describe("Embedded as one session", () => {
+  it.live("gives each connection a session without anything of the one before", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* open()
+      const first = yield* session(engine)
+      yield* Effect.promise(() => first.ask("create temp table secret as select 1"))
+      yield* Effect.promise(() => first.ask("set timezone = 'Asia/Tokyo'"))
+      yield* Effect.promise(() => first.ask("prepare p as select 1"))
+      yield* Effect.promise(() => first.ask("begin"))
+      yield* Effect.promise(() => first.ask("create table unfinished (n int)"))
+      assert.include(yield* Effect.promise(() => first.ask("selec")), "ERROR")
+      first.stream.destroy()
+      const second = yield* session(engine)
+      const ask = (sql: string) => Effect.promise(() => second.ask(sql))
+      assert.include(yield* ask("select * from secret"), "does not exist")
+      assert.include(yield* ask("select * from unfinished"), "does not exist")
+      assert.include(yield* ask("execute p"), "does not exist")
+      assert.include(yield* ask("show timezone"), "UTC")
+    })
+  )
+
+  it.live("drops the late answer of a connection that is gone", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* open()
+      const first = yield* session(engine)
+      first.stream.write(query("select 'late' from pg_sleep(0.3)"))
+      const reached: Array<string> = []
+      first.stream.on("data", (chunk: Buffer) => reached.push(chunk.toString("latin1")))
+      yield* Effect.sleep(50)
+      first.stream.destroy()
+      const second = yield* session(engine)
+      assert.notInclude(yield* Effect.promise(() => second.ask("select 'mine'")), "late")
+      assert.deepStrictEqual(reached, [])
+    })
+  )
+
+  it.live("lets a second connection wait until the first has ended", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* open()
+      const first = yield* session(engine)
+      yield* Effect.promise(() => first.ask("begin"))
+      const waiting = connect(engine)
+      waiting.write(PgProtocol.encodeStartupMessage({ user: "postgres" }))
+      const greeted = answer(waiting)
+      yield* Effect.promise(() => first.ask("create table whole (n int)"))
+      assert.include(yield* Effect.promise(() => first.ask("commit")), "COMMIT")
+      first.stream.end(PgProtocol.encodeTerminate())
+      yield* Effect.promise(() => greeted)
+      waiting.write(query("select * from whole"))
+      assert.include(yield* Effect.promise(() => answer(waiting)), "SELECT 0")
+    })
+  )
+
+  it.live("closes a cancel request, refuses TLS, and leaves the session alone", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* open()
+      const { ask } = yield* session(engine)
+      yield* Effect.promise(() => ask("create temp table mine as select 1"))
+      const cancel = connect(engine)
+      cancel.write(PgProtocol.encodeCancelRequest({ pid: 1, secret: 1 }))
+      yield* closed(cancel)
+      const tls = connect(engine)
+      tls.write(PgProtocol.encodeSslRequest())
+      const reply = yield* Effect.promise(
+        () => new Promise<Buffer>((resolve) => tls.once("data", (chunk: Buffer) => resolve(chunk)))
+      )
+      assert.strictEqual(reply.toString(), "N")
+      tls.destroy()
+      assert.include(yield* Effect.promise(() => ask("select * from mine")), "SELECT 1")
+    })
+  )
+})
+
+describe("Embedded after a failure", () => {
+  it.live("starts a new worker for the next query when one was killed", () =>
+    Effect.gen(function* () {
+      const { engine, sql } = yield* open()
+      yield* sql`create table kept as select 1 as n`
+      const cached = sql`select n from kept where n = ${1}::int`
+      assert.deepStrictEqual(yield* cached, [{ n: 1 }])
+      yield* Effect.promise(() => engine.kill("the test killed it"))
+      assert.deepStrictEqual(yield* cached, [{ n: 1 }])
+      assert.deepStrictEqual(yield* cached, [{ n: 1 }])
+    })
+  )
+
+  it.live("fails the query under way with a connection error, and rolls back", () =>
+    Effect.gen(function* () {
+      const { engine, sql } = yield* open()
+      yield* sql`create table kept (n int)`
+      const error = yield* Effect.flip(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`insert into kept values (1)`
+            yield* Effect.promise(() => engine.kill("the test killed it"))
+            yield* sql`insert into kept values (2)`
+          })
+        )
+      )
+      assert.strictEqual(error.reason._tag, "ConnectionError")
+      assert.deepStrictEqual(yield* sql`select n from kept`, [])
+    })
+  )
+
+  it.live("ends a query over the limit, and serves the next one", () =>
+    Effect.gen(function* () {
+      const { sql } = yield* open({ limits: { batchLimitMillis: 300 } })
+      const error = yield* Effect.flip(sql.unsafe(heavy))
+      assert.strictEqual(error.reason._tag, "ConnectionError")
+      assert.include(String(error.reason.cause), "a query took too long")
+      assert.deepStrictEqual(yield* sql`select 1 as n`, [{ n: 1 }])
+    })
+  )
+
+  it.live("ends a query whose connection is gone", () =>
+    Effect.gen(function* () {
+      const { engine } = yield* open({ limits: { abandonedLimitMillis: 100 } })
+      const first = yield* session(engine)
+      first.stream.write(query(heavy))
+      yield* Effect.sleep(50)
+      first.stream.destroy()
+      const second = yield* session(engine)
+      assert.include(yield* Effect.promise(() => second.ask("select 1")), "SELECT 1")
+    })
+  )
+
+  it.live("tells why it can't start again, and can later", () =>
+    Effect.gen(function* () {
+      const { engine, sql } = yield* open()
+      yield* sql`select 1`
+      yield* Effect.promise(() => engine.close())
+      const error = yield* Effect.flip(sql`select 1`)
+      assert.strictEqual(error.reason._tag, "ConnectionError")
+      assert.include(String(error.reason.cause), "closed")
+    })
+  )
+})
+
+describe("Embedded after kill -9", () => {
+  it.live(
+    "has every row that was acknowledged",
+    () =>
+      Effect.gen(function* () {
+        const dataDir = yield* databaseFolder
+        const acknowledged = new Set<number>()
+        for (const rows of [40, 90]) {
+          const until = acknowledged.size + rows
+          yield* Effect.promise(async () => {
+            const child = startProcess(dataDir, (line) => {
+              if (line.startsWith("row ")) acknowledged.add(Number(line.slice(4)))
+              if (acknowledged.size >= until) void child.kill()
+            })
+            await child.ended
+          })
+          assert.isAtLeast(acknowledged.size, until)
+        }
+        const { sql } = yield* open({ dataDir })
+        const stored = yield* sql<{ id: number }>`select id from rows where length(filler) = 500`
+        const ids = new Set(stored.map((row) => row.id))
+        assert.deepStrictEqual(
+          [...acknowledged].filter((id) => !ids.has(id)),
+          []
+        )
+        assert.isAtMost(stored.length, acknowledged.size + 2)
+      }),
+    30_000
+  )
+
+  it.live(
+    "starts anew when the first start was cut off",
+    () =>
+      Effect.gen(function* () {
+        const dataDir = emptyFolder()
+        yield* Effect.promise(async () => {
+          const child = startProcess(dataDir, (line) => {
+            if (line === "first start") setTimeout(() => void child.kill(), 1_500)
+          })
+          await child.ended
+        })
+        const { sql } = yield* open({ dataDir })
+        assert.deepStrictEqual(yield* sql`select 1 as n`, [{ n: 1 }])
+      }),
+    30_000
+  )
+})
