@@ -3,6 +3,8 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
+import * as Predicate from "effect/Predicate"
+import * as Runtime from "effect/Runtime"
 import { writeStderr } from "./Operator/Output.ts"
 
 /** The log goes to standard error, so that standard output holds only what was asked for. */
@@ -13,22 +15,20 @@ const layerLogger = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
  * sentence on standard error and exit code 1; a defect is a bug and comes with its stack.
  */
 export const runMain = <A, E>(program: Effect.Effect<A, E>): void =>
-  NodeRuntime.runMain(
-    program.pipe(
-      Effect.tapCause((cause) =>
-        Cause.hasInterruptsOnly(cause) ? Effect.void : writeStderr(reasonOf(cause))
-      ),
-      Effect.provide(layerLogger)
-    ),
-    {
-      disableErrorReporting: true,
-      teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
-    }
-  )
+  NodeRuntime.runMain(program.pipe(Effect.tapCause(report), Effect.provide(layerLogger)), {
+    disableErrorReporting: true,
+    teardown: (exit, onExit) =>
+      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+        ? onExit(0)
+        : Runtime.defaultTeardown(exit, onExit)
+  })
 
-const reasonOf = (cause: Cause.Cause<unknown>): string => {
+const report = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.void
   const failure = cause.reasons.find((reason) => reason._tag === "Fail")
-  return failure === undefined ? Cause.pretty(cause) : `agentd: ${sentenceOf(failure.error)}`
+  if (failure === undefined) return writeStderr(Cause.pretty(cause))
+  const isReported = Predicate.hasProperty(failure.error, Runtime.errorReported)
+  return isReported ? Effect.void : writeStderr(`agentd: ${sentenceOf(failure.error)}`)
 }
 
 const sentenceOf = (error: unknown): string => {

@@ -42,9 +42,30 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 export const sentenceOf = ({ cause, kind }: HttpApiSchemaError): string => {
   const [first] = format(cause.issue).issues
   const path = (first?.path ?? []).map((part) => String(typeof part === "object" ? part.key : part))
-  const field = path.length > 0 ? path.join(".") : kind === "Query" ? "query" : "body"
-  return `${field}: ${toPredicate(first?.message ?? "is not valid")}`
+  if (path.length > 0) return `${path.join(".")}: ${toPredicate(first?.message ?? "is not valid")}`
+  return kind === "Query" ? "query: is not valid" : `body: must be ${describeBody(first?.message)}`
 }
 
-const toPredicate = (message: string): string =>
-  message === "Missing key" ? "is required" : message.replace(/^Expected (a |an )?/u, "must be $1")
+const describeBody = (message: string | undefined): string =>
+  message?.includes("JSON") ? "valid JSON" : "a JSON object"
+
+const names: Readonly<Record<string, string>> = {
+  string: "a string",
+  "a string representing a finite number": "a whole number",
+  number: "a number",
+  int: "a whole number",
+  integer: "a whole number",
+  boolean: "true or false",
+  object: "an object",
+  array: "an array"
+}
+
+const toPredicate = (message: string): string => {
+  if (message === "Missing key") return "is required"
+  const [, expected] = /^Expected (.*)$/su.exec(message) ?? []
+  if (expected === undefined) return message
+  return `must be ${expected
+    .split(" | ")
+    .map((name) => names[name] ?? name)
+    .join(" or ")}`
+}

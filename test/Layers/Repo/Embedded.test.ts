@@ -1,12 +1,13 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { afterAll, assert, describe, it, layer } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Embedded from "../../../src/Layers/Repo/Postgres/Embedded.ts"
-import { databaseFolder, open, removeFolders } from "./EmbeddedFolders.ts"
+import { databaseFolder, makeTemplate, open, removeFolders } from "./EmbeddedFolders.ts"
 
+beforeAll(makeTemplate, 30_000)
 afterAll(removeFolders)
 
 const embedded = Layer.unwrap(Effect.map(databaseFolder, (dataDir) => Embedded.layer({ dataDir })))

@@ -1,11 +1,19 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { makeEngine } from "../../../src/Layers/Repo/Postgres/Embedded.ts"
-import { databaseFolder, emptyFolder, open, removeFolders, startProcess } from "./EmbeddedFolders.ts"
+import {
+  databaseFolder,
+  emptyFolder,
+  makeTemplate,
+  open,
+  removeFolders,
+  startProcess
+} from "./EmbeddedFolders.ts"
 
+beforeAll(makeTemplate, 30_000)
 afterAll(removeFolders)
 
 const inUse = (dataDir: string) =>
@@ -13,6 +21,11 @@ const inUse = (dataDir: string) =>
 
 const refusal = (dataDir: string) =>
   Effect.map(Effect.flip(Effect.scoped(makeEngine({ dataDir }))), (e) => e.message)
+
+const readableByOthers = (dataDir: string): Array<string> =>
+  [".", ...Fs.readdirSync(dataDir, { recursive: true, encoding: "utf8" })].filter(
+    (path) => (Fs.statSync(Path.join(dataDir, path)).mode & 0o077) !== 0
+  )
 
 /** Runs another process until it has said `line`, and gives all that it has said. */
 const processUntil = (dataDir: string, line: (said: string) => boolean) =>
@@ -62,7 +75,7 @@ describe("Embedded folder", () => {
   )
 
   it.live(
-    "is made on the first start alone, without what a cut-off start has left",
+    "is made on the first start alone, readable by its owner alone, without leftovers",
     () =>
       Effect.gen(function* () {
         const dataDir = Path.join(emptyFolder(), "made", "here")
@@ -72,25 +85,20 @@ describe("Embedded folder", () => {
         const onFirstStart = Effect.sync(() => {
           firstStarts++
         })
-        yield* Effect.scoped(open({ dataDir, onFirstStart }))
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { sql } = yield* open({ dataDir, onFirstStart })
+            yield* sql`create table wide as select repeat('x', 100) as filler from generate_series(1, 1000)`
+            yield* sql`checkpoint`
+            assert.deepStrictEqual(readableByOthers(dataDir), [])
+          })
+        )
         assert.strictEqual(firstStarts, 1)
         yield* Effect.scoped(open({ dataDir, onFirstStart }))
         assert.strictEqual(firstStarts, 1)
         assert.sameMembers(Fs.readdirSync(dataDir), ["lock.db", "postgres"])
       }),
     20_000
-  )
-
-  it.live("is readable by its owner alone", () =>
-    Effect.gen(function* () {
-      const { dataDir, sql } = yield* open()
-      yield* sql`create table wide as select n, repeat('x', 100) as filler from generate_series(1, 1000) n`
-      yield* sql`checkpoint`
-      const open_ = [dataDir, ...Fs.readdirSync(dataDir, { recursive: true, encoding: "utf8" })].filter(
-        (path) => (Fs.statSync(Path.resolve(dataDir, path)).mode & 0o077) !== 0
-      )
-      assert.deepStrictEqual(open_, [])
-    })
   )
 
   it.live("of another PostgreSQL major is refused by name", () =>

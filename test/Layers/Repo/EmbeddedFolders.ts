@@ -20,19 +20,18 @@ export const removeFolders = (): void => {
   for (const folder of temporary.splice(0)) Fs.rmSync(folder, { recursive: true, force: true })
 }
 
-let template: Promise<string> | undefined
+let template = ""
 
-const makeTemplate = async (): Promise<string> => {
-  const folder = emptyFolder()
-  await Effect.runPromise(Effect.scoped(makeEngine({ dataDir: folder })))
-  return folder
+/** Makes, once for all tests of a file, the database that `databaseFolder` copies. */
+export const makeTemplate = async (): Promise<void> => {
+  template = emptyFolder()
+  await Effect.runPromise(Effect.scoped(makeEngine({ dataDir: template })))
 }
 
 /** A data folder with a new database in it, as a first start leaves it. */
-export const databaseFolder = Effect.promise(async () => {
-  template ??= makeTemplate()
+export const databaseFolder = Effect.sync(() => {
   const folder = emptyFolder()
-  Fs.cpSync(Path.join(await template, "postgres"), Path.join(folder, "postgres"), { recursive: true })
+  Fs.cpSync(Path.join(template, "postgres"), Path.join(folder, "postgres"), { recursive: true })
   return folder
 })
 

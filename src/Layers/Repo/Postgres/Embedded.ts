@@ -22,7 +22,7 @@ export interface EmbeddedOptions {
 }
 
 const workerUrl = new URL(
-  import.meta.url.endsWith(".ts") ? "./Embedded/worker.ts" : "./worker.js",
+  import.meta.url.endsWith(".ts") ? "./Embedded/worker.ts" : "./postgres-worker.js",
   import.meta.url
 )
 

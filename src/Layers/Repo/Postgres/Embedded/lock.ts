@@ -29,9 +29,9 @@ const lock = (dataDir: string): DatabaseSync => {
   const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(file)
   try {
-    database.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE")
     // Not by opening it: a process that closes any descriptor of a file loses its locks on it.
     Fs.chmodSync(file, 0o600)
+    database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")
     return database
   } catch (cause) {
     database.close()
