@@ -4,7 +4,8 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { Authorization, CurrentUser } from "../../Api/Authorization.ts"
-import { Forbidden, Unauthenticated } from "../../Schemas/Errors.ts"
+import { Forbidden, type Unauthenticated, type Unavailable } from "../../Schemas/Errors.ts"
+import type { User } from "../../Schemas/User.ts"
 import { Auth } from "../../Services/Auth.ts"
 import { Lifecycle } from "../../Services/Lifecycle.ts"
 import { isSameOrigin } from "./Origin.ts"
@@ -16,21 +17,35 @@ export const layer = Layer.effect(
     const auth = yield* Auth
     const lifecycle = yield* Lifecycle
 
-    const as = <E, R>(httpEffect: Effect.Effect<HttpServerResponse, E, R>, secret: Redacted.Redacted) =>
-      lifecycle.accepting.pipe(
-        Effect.andThen(auth.authenticate(secret)),
-        Effect.flatMap((user) => Effect.provideService(httpEffect, CurrentUser, user))
-      )
+    const authenticate = (secret: Redacted.Redacted) =>
+      Effect.andThen(lifecycle.accepting, auth.authenticate(secret))
+
+    const as = <E, E2, R>(
+      httpEffect: Effect.Effect<HttpServerResponse, E, R>,
+      user: Effect.Effect<User, E2>
+    ) => Effect.flatMap(user, (found) => Effect.provideService(httpEffect, CurrentUser, found))
+
+    // The framework tries both schemes and answers with the error of the last one.
+    const refusedBearers = new WeakMap<object, Unauthenticated | Unavailable>()
 
     return Authorization.of({
-      bearer: (httpEffect, { credential }) => as(httpEffect, credential),
+      bearer: Effect.fnUntraced(function* (httpEffect, { credential }) {
+        const request = yield* HttpServerRequest
+        return yield* as(
+          httpEffect,
+          Effect.tapError(authenticate(credential), (error) =>
+            Effect.sync(() => refusedBearers.set(request, error))
+          )
+        )
+      }),
       session: Effect.fnUntraced(function* (httpEffect, { credential }) {
         const request = yield* HttpServerRequest
-        if (request.headers.authorization !== undefined) {
-          return yield* new Unauthenticated({ error: "the bearer token is not valid" })
+        const refused = refusedBearers.get(request)
+        if (request.headers.authorization !== undefined && refused !== undefined) return yield* refused
+        if (isSameOrigin(request.method, request.headers)) {
+          return yield* as(httpEffect, authenticate(credential))
         }
-        if (isSameOrigin(request.method, request.headers)) return yield* as(httpEffect, credential)
-        yield* auth.authenticate(credential)
+        yield* authenticate(credential)
         return yield* new Forbidden({ error: "the session cookie is not accepted from another origin" })
       })
     })

@@ -69,12 +69,30 @@ const outOfReach: ReadonlySet<SqlErrorReason["_tag"]> = new Set([
 
 const unavailable = new Unavailable({ error: "the database can't be reached; try again" })
 
+/**
+ * Answers after `millis` at the latest, also where the caller can't be interrupted: work that is late is
+ * told to stop and left behind, since stopping may itself wait for a server that is frozen.
+ */
 const bounded = <A, E, R>(effect: Effect.Effect<A, E, R>, millis: number) =>
-  Effect.timeoutOrElse(effect, {
-    duration: millis,
-    orElse: () =>
-      Effect.andThen(Effect.logWarning(`the database did not answer within ${millis} ms`), unavailable)
-  })
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.callback<A, E | Unavailable>((resume) => {
+      const fiber = Effect.runForkWith(context)(effect)
+      const timer = setTimeout(() => {
+        resume(
+          Effect.andThen(Effect.logWarning(`the database did not answer within ${millis} ms`), unavailable)
+        )
+        fiber.interruptUnsafe()
+      }, millis)
+      fiber.addObserver((exit) => {
+        clearTimeout(timer)
+        resume(exit)
+      })
+      return Effect.sync(() => {
+        clearTimeout(timer)
+        fiber.interruptUnsafe()
+      })
+    })
+  )
 
 const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.catch(

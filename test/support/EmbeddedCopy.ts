@@ -1,0 +1,22 @@
+import * as Fs from "node:fs/promises"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import { inject } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Embedded from "../../src/Layers/Repo/Postgres/Embedded.ts"
+
+const template = inject("embeddedTemplate")
+
+/** A data folder with a migrated embedded database in it, which is removed with the scope. */
+export const migratedFolder = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const folder = await Fs.mkdtemp(Path.join(Os.tmpdir(), "agentd-test-copy-"))
+    await Fs.cp(template, folder, { recursive: true })
+    return folder
+  }),
+  (folder) => Effect.promise(() => Fs.rm(folder, { recursive: true, force: true }))
+)
+
+/** A client of an embedded database of its own. */
+export const layerClient = Layer.unwrap(Effect.map(migratedFolder, (dataDir) => Embedded.layer({ dataDir })))

@@ -1,0 +1,152 @@
+import * as Effect from "effect/Effect"
+import type { Agent } from "../../src/Schemas/Agent.ts"
+import type { Message, StoredConversation } from "../../src/Schemas/Conversation.ts"
+import type {
+  AgentId,
+  ConversationId,
+  MessageId,
+  ProjectId,
+  ProviderKeyId,
+  RunId,
+  UserId,
+  WorkspaceId
+} from "../../src/Schemas/Ids.ts"
+import type { Project } from "../../src/Schemas/Project.ts"
+import type { ProviderKey } from "../../src/Schemas/ProviderKey.ts"
+import type { StoredRun } from "../../src/Schemas/Run.ts"
+import type { Email, User } from "../../src/Schemas/User.ts"
+import type { Workspace } from "../../src/Schemas/Workspace.ts"
+import { AgentRepo } from "../../src/Services/AgentRepo.ts"
+import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import { Ids } from "../../src/Services/Ids.ts"
+import { ProjectRepo } from "../../src/Services/ProjectRepo.ts"
+import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
+import { RunRepo } from "../../src/Services/RunRepo.ts"
+import { UserRepo } from "../../src/Services/UserRepo.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+
+/** A moment of the tests, with milliseconds that a store could lose. */
+export const at = (millis = 0) => new Date(Date.UTC(2026, 10, 20, 8, 0, 0, 123) + millis)
+
+/** Text that a store could spoil: 4-byte code points, joined emoji, combining marks, quotes, a tab. */
+export const unicode = "Zoë 👩‍🚀 𝒳 e\u0301 日本語 ‮ 'x' \"y\" \\n\t%_ $1"
+
+export const newId = <B extends string>(kind: Parameters<Ids["Service"]["make"]>[0]) =>
+  Effect.flatMap(Ids, (ids) => ids.make<B>(kind))
+
+export const newUser = Effect.gen(function* () {
+  const id = yield* newId<UserId>("user")
+  const user: User = { id, email: `${id}@example.org` as Email, createdAt: at() }
+  return user
+})
+
+export const makeUser = Effect.gen(function* () {
+  const user = yield* newUser
+  yield* (yield* UserRepo).insert(user)
+  return user
+})
+
+export const newWorkspace = Effect.gen(function* () {
+  const id = yield* newId<WorkspaceId>("workspace")
+  const workspace: Workspace = { id, name: unicode, plan: "free", createdAt: at(), updatedAt: at(1) }
+  return workspace
+})
+
+export const makeWorkspace = Effect.gen(function* () {
+  const workspace = yield* newWorkspace
+  yield* (yield* WorkspaceRepo).insert(workspace)
+  return workspace.id
+})
+
+export const makeProject = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+  const id = yield* newId<ProjectId>("project")
+  const project: Project = { id, workspaceId, name: unicode, createdAt: at() }
+  yield* (yield* ProjectRepo).insert(project)
+  return project
+})
+
+export const makeProviderKey = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+  const id = yield* newId<ProviderKeyId>("providerKey")
+  const key: ProviderKey = {
+    id,
+    workspaceId,
+    name: unicode,
+    provider: "openai",
+    model: "gpt-5",
+    createdAt: at()
+  }
+  yield* (yield* ProviderKeyRepo).insert(key)
+  return key
+})
+
+export const makeAgent = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<Agent, "providerKey">> = {}
+) {
+  const id = yield* newId<AgentId>("agent")
+  return yield* (yield* AgentRepo).insert({
+    id,
+    workspaceId,
+    projectId: null,
+    name: "Agent",
+    description: null,
+    systemPrompt: null,
+    isActive: true,
+    providerKeyId: null,
+    createdAt: at(),
+    updatedAt: at(),
+    ...given
+  })
+})
+
+export const makeConversation = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  given: Partial<Omit<StoredConversation, "agent">> = {}
+) {
+  const conversation: Omit<StoredConversation, "agent"> = {
+    id: yield* newId<ConversationId>("conversation"),
+    workspaceId,
+    projectId: null,
+    title: "Conversation",
+    agentId: null,
+    ownerId: given.ownerId ?? (yield* makeUser).id,
+    createdAt: at(),
+    updatedAt: at(),
+    ...given
+  }
+  yield* (yield* ConversationRepo).insert(conversation)
+  return conversation
+})
+
+export const newMessage = Effect.fnUntraced(function* (given: Partial<Message> = {}) {
+  const id = yield* newId<MessageId>("message")
+  const message: Message = { id, role: "USER", content: "Hello", createdAt: at(1_000), ...given }
+  return message
+})
+
+export const makeRun = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  given: Partial<StoredRun> = {}
+) {
+  const run: StoredRun = {
+    id: yield* newId<RunId>("run"),
+    workspaceId,
+    projectId: null,
+    status: "PENDING",
+    prompt: "Do it",
+    output: null,
+    createdAt: at(),
+    updatedAt: at(),
+    agentId: null,
+    autonomyLevel: "semi-autonomous",
+    selectedProvider: null,
+    selectedModel: null,
+    providerKeyId: null,
+    connectorIds: null,
+    error: null,
+    attempts: 0,
+    ...given
+  }
+  yield* (yield* RunRepo).insert(run)
+  return run
+})

@@ -1,0 +1,47 @@
+import { randomBytes } from "node:crypto"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { inject } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+
+const server = inject("postgres")
+
+/** Whether this machine has a PostgreSQL server; without one its tests are skipped by name. */
+export const hasPostgres = server !== null
+
+/** What a skipped suite is called, so that the report shows what did not run. */
+export const skipped = (name: string) => `${name} (skipped: no PostgreSQL server on this machine)`
+
+const onServer = <A, E>(work: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
+  Effect.flatMap(PgClient.PgClient, work).pipe(
+    Effect.provide(
+      PgClient.layer({ url: Redacted.make(`${server?.url}/postgres`), maxConnections: 1 }),
+      // A memoized client would be shared with, and closed by, another test.
+      { local: true }
+    ),
+    Effect.orDie
+  )
+
+const makeDatabase = (template: string) =>
+  Effect.acquireRelease(
+    Effect.gen(function* () {
+      const name = `test_${randomBytes(8).toString("hex")}`
+      yield* onServer((sql) => sql`create database ${sql(name)} template ${sql(template)}`)
+      return { name, url: `${server?.url}/${name}` }
+    }),
+    ({ name }) => onServer((sql) => sql`drop database if exists ${sql(name)} with (force)`)
+  ).pipe(Effect.map(({ url }) => url))
+
+/** The address of a new migrated database, which is dropped with the scope. */
+export const migratedDatabase = Effect.suspend(() => makeDatabase(server?.template ?? ""))
+
+/** The address of a new database without any table, which is dropped with the scope. */
+export const emptyDatabase = Effect.suspend(() => makeDatabase("template0"))
+
+/** A client of its own for the database at `url`. */
+export const client = (url: string, options: Partial<PgClient.PgPoolConfig> = {}) =>
+  Layer.fresh(PgClient.layer({ url: Redacted.make(url), ...options }))
+
+/** A client of a new migrated database. */
+export const layerClient = Layer.unwrap(Effect.map(migratedDatabase, (url) => client(url)))
