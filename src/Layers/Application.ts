@@ -5,19 +5,24 @@ import { AgentLoop } from "../Services/AgentLoop.ts"
 import { Agents } from "../Services/Agents.ts"
 import { Chat } from "../Services/Chat.ts"
 import { Ids } from "../Services/Ids.ts"
+import type { Inference } from "../Services/Inference.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
 import { References } from "../Services/References.ts"
 import { Runs } from "../Services/Runs.ts"
 import { RunWakeup } from "../Services/RunWakeup.ts"
 import { Turns } from "../Services/Turns.ts"
 import * as Auth from "./Auth.ts"
-import * as Inference from "./Inference.ts"
+import * as Models from "./Inference.ts"
 import * as Tools from "./Tools.ts"
 
-/** Every use case, and the ports that no test needs to swap; the repositories are still to be provided. */
-export const layer = Layer.mergeAll(Accounts.layer, Agents.layer, Chat.layer, Runs.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Turns.layer, References.layer, Access.layer)),
-  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunWakeup.layer)),
-  Layer.provideMerge(Layer.mergeAll(Auth.layer, Inference.layer, Tools.layer)),
-  Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer))
-)
+/** Every use case over these models; the repositories and settings are still to be provided. */
+export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
+  Layer.mergeAll(Accounts.layer, Agents.layer, Chat.layer, Runs.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(Turns.layer, References.layer, Access.layer)),
+    Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunWakeup.layer)),
+    Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
+    Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer))
+  )
+
+/** Every use case over the models of this process. */
+export const layer = layerWith(Models.layer)

@@ -1,8 +1,9 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import { describe, layer, type Vitest } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import * as Repo from "../../src/Layers/Repo.ts"
 import { Ids } from "../../src/Services/Ids.ts"
-import { Settings } from "../../src/Services/Settings.ts"
+import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
 import * as EmbeddedCopy from "./EmbeddedCopy.ts"
 import * as Postgres from "./Postgres.ts"
 
@@ -31,3 +32,13 @@ export const onEveryBackend = (name: string, suite: (it: It) => void): void => {
     describe.skip(Postgres.skipped(`${name} on PostgreSQL`), () => layer(layerServer, options)(suite))
   }
 }
+
+/** Every repository over a client, as one node of several has it: nothing is shared with another. */
+export const layerNode = <E, R>(client: Layer.Layer<PgClient, E, R>, settings: Partial<SettingsShape> = {}) =>
+  Layer.fresh(
+    Repo.layerPostgres.pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(client, Ids.layer, Layer.succeed(Settings, { ...Settings.defaults, ...settings }))
+      )
+    )
+  )

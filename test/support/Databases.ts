@@ -89,7 +89,7 @@ const openPostgres = async () => {
     Fs.rmSync(folder, { recursive: true, force: true })
   })
   try {
-    if (process.env["AGENTD_TEST_WITHOUT_POSTGRES"] === "1") {
+    if (process.env.AGENTD_TEST_WITHOUT_POSTGRES === "1") {
       throw new Error("AGENTD_TEST_WITHOUT_POSTGRES is set")
     }
     const url = await startServer(folder)

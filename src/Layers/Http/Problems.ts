@@ -53,8 +53,7 @@ const names: Readonly<Record<string, string>> = {
   string: "a string",
   "a string representing a finite number": "a whole number",
   number: "a number",
-  int: "a whole number",
-  integer: "a whole number",
+  "an integer": "a whole number",
   boolean: "true or false",
   object: "an object",
   array: "an array"

@@ -88,7 +88,7 @@ layer(embedded, { excludeTestServices: true, timeout: "30 seconds" })("Embedded 
           yield* sql`update counters set n = ${(row?.n ?? 0) + 1}`
         })
       )
-      yield* Effect.all(Array(50).fill(increment), { concurrency: "unbounded", discard: true })
+      yield* Effect.replicateEffect(increment, 50, { concurrency: "unbounded", discard: true })
       assert.deepStrictEqual(yield* sql`select n from counters`, [{ n: 50 }])
     })
   )

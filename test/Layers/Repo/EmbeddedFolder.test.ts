@@ -44,21 +44,22 @@ const processUntil = (dataDir: string, line: (said: string) => boolean) =>
 describe("Embedded folder", () => {
   it.live("is refused to a second user in the same process, and free afterwards", () =>
     Effect.gen(function* () {
-      const dataDir = yield* databaseFolder
+      const dataDir = emptyFolder()
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* open({ dataDir })
+          yield* Lock.acquire(dataDir)
           assert.strictEqual(yield* refusal(dataDir), inUse(dataDir))
           assert.strictEqual(yield* refusal(dataDir), inUse(dataDir))
         })
       )
-      yield* open({ dataDir })
+      yield* Lock.acquire(dataDir)
     })
   )
 
   it.live("is refused to another process", () =>
     Effect.gen(function* () {
-      const { dataDir } = yield* open()
+      const dataDir = emptyFolder()
+      yield* Lock.acquire(dataDir)
       const { said } = yield* processUntil(dataDir, () => true)
       assert.strictEqual(said, inUse(dataDir))
     })

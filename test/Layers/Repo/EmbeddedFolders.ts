@@ -39,9 +39,9 @@ export const databaseFolder = Effect.sync(() => {
 export const open = Effect.fnUntraced(function* (options: Partial<EmbeddedOptions> = {}) {
   const dataDir = options.dataDir ?? (yield* databaseFolder)
   const engine = yield* makeEngine({ ...options, dataDir })
-  const sql = yield* makeClient(engine)
+  const sql = yield* Effect.provide(makeClient(engine), Reactivity.layer)
   return { dataDir, engine, sql }
-}, Effect.provide(Reactivity.layer))
+})
 
 /** Another process on a data folder; what it prints comes line by line. */
 export const startProcess = (dataDir: string, onLine: (line: string) => void) => {

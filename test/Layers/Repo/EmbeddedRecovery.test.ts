@@ -1,8 +1,10 @@
 import type { Duplex } from "node:stream"
 import * as PgProtocol from "@effect/sql-pg/PgProtocol"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it, layer } from "@effect/vitest"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { isSqlError } from "effect/sql/SqlError"
 import type { Engine } from "../../../src/Layers/Repo/Postgres/Embedded/engine.ts"
 import { connect } from "../../../src/Layers/Repo/Postgres/Embedded/stream.ts"
@@ -44,10 +46,13 @@ const answer = (stream: Duplex): Promise<string> =>
   })
 
 const session = (engine: Engine) =>
-  Effect.promise(async () => {
-    const stream = connect(engine)
+  Effect.gen(function* () {
+    const stream = yield* Effect.acquireRelease(
+      Effect.sync(() => connect(engine)),
+      (stream) => Effect.sync(() => stream.destroy())
+    )
     stream.write(PgProtocol.encodeStartupMessage({ user: "postgres", database: "postgres" }))
-    await answer(stream)
+    yield* Effect.promise(() => answer(stream))
     const ask = (sql: string) => {
       stream.write(query(sql))
       return answer(stream)
@@ -58,10 +63,17 @@ const session = (engine: Engine) =>
 const closed = (stream: Duplex) =>
   Effect.promise(() => new Promise<void>((resolve) => stream.once("close", () => resolve())))
 
-describe("Embedded as one session", () => {
-  it.live("gives each connection a session without anything of the one before", () =>
+class Shared extends Context.Service<Shared, Engine>()("agentd/test/Shared") {
+  static readonly layer = Layer.effect(
+    Shared,
+    Effect.map(open(), ({ engine }) => engine)
+  )
+}
+
+layer(Shared.layer, { excludeTestServices: true, timeout: "30 seconds" })("Embedded as one session", (it) => {
+  it.effect("gives each connection a session without anything of the one before", () =>
     Effect.gen(function* () {
-      const { engine } = yield* open()
+      const engine = yield* Shared
       const first = yield* session(engine)
       yield* Effect.promise(() => first.ask("create temp table secret as select 1"))
       yield* Effect.promise(() => first.ask("set timezone = 'Asia/Tokyo'"))
@@ -79,9 +91,9 @@ describe("Embedded as one session", () => {
     })
   )
 
-  it.live("drops the late answer of a connection that is gone", () =>
+  it.effect("drops the late answer of a connection that is gone", () =>
     Effect.gen(function* () {
-      const { engine } = yield* open()
+      const engine = yield* Shared
       const first = yield* session(engine)
       first.stream.write(query("select 'late' from pg_sleep(0.3)"))
       const reached: Array<string> = []
@@ -94,9 +106,9 @@ describe("Embedded as one session", () => {
     })
   )
 
-  it.live("lets a second connection wait until the first has ended", () =>
+  it.effect("lets a second connection wait until the first has ended", () =>
     Effect.gen(function* () {
-      const { engine } = yield* open()
+      const engine = yield* Shared
       const first = yield* session(engine)
       yield* Effect.promise(() => first.ask("begin"))
       const waiting = connect(engine)
@@ -108,12 +120,13 @@ describe("Embedded as one session", () => {
       yield* Effect.promise(() => greeted)
       waiting.write(query("select * from whole"))
       assert.include(yield* Effect.promise(() => answer(waiting)), "SELECT 0")
+      waiting.destroy()
     })
   )
 
-  it.live("closes a cancel request, refuses TLS, and leaves the session alone", () =>
+  it.effect("closes a cancel request, refuses TLS, and leaves the session alone", () =>
     Effect.gen(function* () {
-      const { engine } = yield* open()
+      const engine = yield* Shared
       const { ask } = yield* session(engine)
       yield* Effect.promise(() => ask("create temp table mine as select 1"))
       const cancel = connect(engine)

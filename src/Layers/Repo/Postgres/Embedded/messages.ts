@@ -12,8 +12,8 @@ export type Request =
 
 /**
  * What the worker tells. First comes `ready`, `failed` or, where there was no
- * database folder, `made`; after the last two the worker ends. Each batch is
- * answered by any number of `data` and exactly one `end`; `closed` is the last.
+ * database folder, `made`; after the last two nothing follows. Each batch
+ * is answered by any number of `data` and exactly one `end`; `closed` is the last.
  */
 export type Reply =
   | { readonly kind: "made" }

@@ -39,12 +39,11 @@ export class Thread {
             return resolve("ready")
           case "made":
             made = true
-            return
+            return this.terminate("it has made the database folder")
           case "failed":
-            this.#why ??= reply.reason
-            return
+            return this.terminate(reply.reason)
           case "closed":
-            return
+            return this.terminate("it was closed")
           default:
             return on.answer(reply)
         }

@@ -96,9 +96,7 @@ const serve = (fs: DiskFs, postgres: PGlite): void => {
   const handle = async (request: Request): Promise<void> => {
     if (request.kind === "close") {
       await postgres.close()
-      tell({ kind: "closed" })
-      port.close()
-      return
+      return tell({ kind: "closed" })
     }
     if (request.newSession) {
       for (const frame of resetFrames) {
@@ -124,10 +122,9 @@ try {
   } else {
     await make()
     tell({ kind: "made" })
-    port.close()
   }
 } catch (error) {
-  const reason = error instanceof Error ? error.message : String(error)
-  tell({ kind: "failed", reason: [reason, ...log].join("\n") })
-  port.close()
+  // PGlite says only that it failed; PostgreSQL has said why.
+  const lastWords = log.flatMap((line) => /(?:FATAL|PANIC): .*/.exec(line)?.[0] ?? []).at(-1)
+  tell({ kind: "failed", reason: lastWords ?? (error instanceof Error ? error.message : String(error)) })
 }

@@ -1,0 +1,336 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { Unavailable } from "../../src/Schemas/Errors.ts"
+import type { ProjectId, ProviderKeyId } from "../../src/Schemas/Ids.ts"
+import { AgentRepo } from "../../src/Services/AgentRepo.ts"
+import { Lifecycle } from "../../src/Services/Lifecycle.ts"
+import { ProjectRepo } from "../../src/Services/ProjectRepo.ts"
+import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
+import { layerOffline, layerOver, layerScripted, makeTenant, ScriptedModel } from "../support/Service.ts"
+import { type Answer, makeWeb } from "../support/Web.ts"
+
+const isError = (answer: Answer, status: number, code: string, sentence?: string) => {
+  assert.strictEqual(answer.status, status, answer.text)
+  assert.deepStrictEqual(Object.keys(answer.body as object), ["error"])
+  assert.strictEqual(answer.headers.get("content-type"), "application/json")
+  assert.strictEqual(answer.headers.get("x-error-code"), code)
+  assert.match(answer.headers.get("x-request-id") ?? "", /^req_/)
+  if (sentence !== undefined) assert.deepStrictEqual(answer.body, { error: sentence })
+}
+
+const dataOf = <A>(answer: Answer): A => (answer.body as { readonly data: A }).data
+
+describe("HTTP errors", () => {
+  it.effect("401 comes before every other check on /api", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const cases = [
+        ["GET", "/api/agents", {}],
+        ["GET", "/api/agents/agent_x", { token: `agentd_${"x".repeat(43)}` }],
+        ["POST", "/api/agents", { body: "{" }],
+        ["POST", "/api/tasks", { body: "a=b", headers: { "content-type": "text/plain" } }],
+        ["GET", "/api/nothing", {}],
+        ["DELETE", "/api/agents", {}],
+        ["GET", "/api/runs", { headers: { cookie: "session=wrong" } }]
+      ] as const
+      for (const [method, path, options] of cases) {
+        const answer = yield* send(method, path, options)
+        isError(answer, 401, "unauthenticated")
+        assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("404 and 405, the latter with Allow", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token } = yield* makeTenant()
+      isError(yield* send("GET", "/nothing"), 404, "not_found")
+      isError(yield* send("GET", "/api/nothing", { token }), 404, "not_found")
+      isError(yield* send("GET", "/api/agents/agent_absent", { token }), 404, "not_found", "agent not found")
+      const conversation = yield* send("DELETE", "/api/chat/conversations/conv_absent", { token })
+      isError(conversation, 404, "not_found", "conversation not found")
+      const other = yield* send("PUT", "/api/agents/agent_x", { token })
+      isError(other, 405, "method_not_allowed")
+      assert.strictEqual(other.headers.get("allow"), "GET, HEAD, PATCH")
+      isError(yield* send("POST", "/health/live"), 405, "method_not_allowed")
+      isError(yield* send("POST", "/openapi.json"), 405, "method_not_allowed")
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("415 for a body that is not JSON, also without a type", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token } = yield* makeTenant()
+      for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""]) {
+        const headers = { "content-type": type }
+        isError(
+          yield* send("POST", "/api/agents", { token, body: "{}", headers }),
+          415,
+          "unsupported_media_type"
+        )
+      }
+      const headers = { "content-type": "Application/JSON; charset=utf-8" }
+      isError(yield* send("POST", "/api/agents", { token, body: "{}", headers }), 400, "invalid_input")
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("400 names the field at fault and never repeats its value", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const valid = { workspaceId, name: "a" }
+      const cases: ReadonlyArray<readonly [unknown, string]> = [
+        [{ name: "a" }, "workspaceId: is required"],
+        [{ workspaceId }, "name: is required"],
+        [{ ...valid, name: "" }, "name: must be 1 to 100 characters"],
+        [{ ...valid, name: "x".repeat(101) }, "name: must be 1 to 100 characters"],
+        [{ ...valid, name: " " }, "name: must not be only white space"],
+        [{ ...valid, name: 5 }, "name: must be a string"],
+        [{ ...valid, name: null }, "name: must be a string"],
+        [{ ...valid, name: "a\u0000b" }, "name: must not contain NUL characters"],
+        [{ ...valid, description: "x".repeat(501) }, "description: must be at most 500 characters"],
+        [{ ...valid, systemPrompt: "x".repeat(10_001) }, "systemPrompt: must be at most 10000 characters"],
+        [{ ...valid, projectId: "proj_x" }, "projectId: does not exist in this workspace"],
+        [{ ...valid, providerKeyId: "pkey_x" }, "providerKeyId: does not exist in this workspace"],
+        [[], "body: must be a JSON object"],
+        [null, "body: must be a JSON object"]
+      ]
+      for (const [json, sentence] of cases) {
+        isError(yield* send("POST", "/api/agents", { token, json }), 400, "invalid_input", sentence)
+      }
+      const malformed = yield* send("POST", "/api/agents", { token, body: '{"name":"s3cret' })
+      isError(malformed, 400, "invalid_input", "body: must be valid JSON")
+      const queries: ReadonlyArray<readonly [string, string]> = [
+        ["", "workspaceId: is required"],
+        [`workspaceId=${workspaceId}&limit=0`, "limit: must be a whole number from 1 to 100"],
+        [`workspaceId=${workspaceId}&limit=101`, "limit: must be a whole number from 1 to 100"],
+        [`workspaceId=${workspaceId}&limit=1.5`, "limit: must be a whole number"],
+        [`workspaceId=${workspaceId}&limit=abc`, "limit: must be a whole number"],
+        [`workspaceId=${workspaceId}&offset=-1`, "offset: must be a whole number from 0 to 1000000000"],
+        [`workspaceId=${workspaceId}&projectId=proj_x`, "projectId: does not exist in this workspace"],
+        [`workspaceId=${workspaceId}&agentId=agent_x`, "agentId: does not exist in this workspace"]
+      ]
+      for (const [query, sentence] of queries) {
+        isError(yield* send("GET", `/api/runs?${query}`, { token }), 400, "invalid_input", sentence)
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("403 for a workspace of others, the same as for one that does not exist", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token } = yield* makeTenant()
+      const other = yield* makeTenant()
+      for (const workspaceId of [other.workspaceId, "ws_absent"]) {
+        const bodies = [
+          ["/api/agents", { workspaceId, name: "a" }],
+          ["/api/tasks", { workspaceId, prompt: "a" }],
+          ["/api/chat/messages", { workspaceId, content: "a" }]
+        ] as const
+        const sentence = "workspaceId: you are not a member of this workspace"
+        for (const [path, json] of bodies) {
+          isError(yield* send("POST", path, { token, json }), 403, "forbidden", sentence)
+        }
+        for (const path of ["/api/agents", "/api/runs", "/api/chat/conversations"]) {
+          const answer = yield* send("GET", `${path}?workspaceId=${workspaceId}`, { token })
+          isError(answer, 403, "forbidden", sentence)
+        }
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("500 says nothing of the cause; 503 comes with Retry-After", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const broken = yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token })
+      isError(broken, 500, "internal_error", "internal error")
+      const gone = yield* send("GET", "/api/agents/agent_x", { token })
+      isError(gone, 503, "unavailable")
+      assert.strictEqual(gone.headers.get("retry-after"), "1")
+    }).pipe(
+      Effect.provide(
+        layerOver(
+          Layer.succeed(AgentRepo, {
+            insert: () => Effect.die("x"),
+            find: () => Effect.fail(new Unavailable({ error: "away" })),
+            list: () => Effect.die(new Error("secret")),
+            update: () => Effect.succeed(Option.none())
+          })
+        )
+      )
+    )
+  )
+
+  it.effect("503 while draining, ready and /api alike, but the process is alive", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const lifecycle = yield* Lifecycle
+      const { token, workspaceId } = yield* makeTenant()
+      assert.strictEqual((yield* send("GET", "/health/ready")).status, 200)
+      yield* lifecycle.startDraining
+      isError(yield* send("GET", "/health/ready"), 503, "unavailable")
+      isError(yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token }), 503, "unavailable")
+      assert.strictEqual((yield* send("GET", "/health/live")).status, 200)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
+describe("credentials", () => {
+  it.effect("takes the session cookie, but not from another origin and not beside a bad bearer", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const path = `/api/agents?workspaceId=${workspaceId}`
+      const cookie = `session=${token}`
+      assert.strictEqual((yield* send("GET", path, { headers: { cookie } })).status, 200)
+      const beside = yield* send("GET", path, { token: "wrong", headers: { cookie } })
+      isError(beside, 401, "unauthenticated")
+      const json = { workspaceId, name: "a" }
+      const from = (headers: Readonly<Record<string, string>>) =>
+        send("POST", "/api/agents", { json, headers: { cookie, host: "agentd.test", ...headers } })
+      assert.strictEqual((yield* from({})).status, 201)
+      assert.strictEqual((yield* from({ origin: "http://agentd.test" })).status, 201)
+      isError(yield* from({ origin: "http://evil.example" }), 403, "forbidden")
+      isError(yield* from({ origin: "null" }), 403, "forbidden")
+      isError(yield* from({ "sec-fetch-site": "cross-site" }), 403, "forbidden")
+      const bearer = { token, json, headers: { origin: "http://evil.example" } }
+      assert.strictEqual((yield* send("POST", "/api/agents", bearer)).status, 201)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("keeps a request id that a caller sends, if it is harmless", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const sent = yield* send("GET", "/health/live", { headers: { "x-request-id": "abc-1" } })
+      assert.strictEqual(sent.headers.get("x-request-id"), "abc-1")
+      const odd = yield* send("GET", "/health/live", { headers: { "x-request-id": "a b" } })
+      assert.match(odd.headers.get("x-request-id") ?? "", /^req_/)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
+describe("agents over HTTP", () => {
+  it.effect("create, read, list by project, update, clear", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const projects = yield* ProjectRepo
+      const keys = yield* ProviderKeyRepo
+      const at = new Date(0)
+      const projectId = "proj_1" as ProjectId
+      const providerKeyId = "pkey_1" as ProviderKeyId
+      yield* projects.insert({ id: projectId, workspaceId, name: "p", createdAt: at })
+      const key = { id: providerKeyId, name: "k", provider: "openai", model: "m" }
+      yield* keys.insert({ ...key, workspaceId, createdAt: at })
+      const created = yield* send("POST", "/api/agents", {
+        token,
+        json: { workspaceId, name: "A", projectId, providerKeyId, unknown: true }
+      })
+      assert.strictEqual(created.status, 201)
+      const agent = dataOf<Record<string, unknown>>(created)
+      assert.deepStrictEqual(agent, {
+        id: agent.id,
+        workspaceId,
+        projectId,
+        name: "A",
+        description: null,
+        systemPrompt: null,
+        isActive: true,
+        providerKeyId,
+        providerKey: key,
+        createdAt: "1970-01-01T00:00:00.000Z",
+        updatedAt: "1970-01-01T00:00:00.000Z"
+      })
+      assert.match(String(agent.id), /^agent_[0-9a-z]{26}$/)
+      yield* send("POST", "/api/agents", { token, json: { workspaceId, name: "B", projectId: null } })
+      const names = (answer: Answer) =>
+        dataOf<ReadonlyArray<{ name: string }>>(answer).map(({ name }) => name)
+      const all = yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token })
+      assert.deepStrictEqual(names(all), ["A", "B"])
+      const narrowed = yield* send("GET", `/api/agents?workspaceId=${workspaceId}&projectId=${projectId}`, {
+        token
+      })
+      assert.deepStrictEqual(names(narrowed), ["A"])
+      const patch = { description: "d", isActive: false, providerKeyId: null }
+      const updated = yield* send("PATCH", `/api/agents/${agent.id}`, { token, json: patch })
+      assert.deepInclude(dataOf<object>(updated), { ...patch, providerKey: null, name: "A" })
+      const cleared = yield* send("PATCH", `/api/agents/${agent.id}`, { token, json: { description: null } })
+      assert.deepInclude(dataOf<object>(cleared), { description: null, isActive: false })
+      const wrong = yield* send("PATCH", `/api/agents/${agent.id}`, { token, json: { isActive: null } })
+      isError(wrong, 400, "invalid_input", "isActive: must be true or false")
+      const read = yield* send("GET", `/api/agents/${agent.id}`, { token })
+      assert.deepStrictEqual(dataOf(read), dataOf(cleared))
+      const task = yield* send("POST", "/api/tasks", {
+        token,
+        json: { workspaceId, prompt: "p", agentId: agent.id }
+      })
+      isError(task, 409, "agent_inactive")
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
+describe("chat over HTTP", () => {
+  it.effect("frames the events with ids from 1 and the documented headers", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const answer = yield* send("POST", "/api/chat/messages", {
+        token,
+        json: { workspaceId, content: "hi" }
+      })
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.headers.get("content-type"), "text/event-stream")
+      assert.strictEqual(answer.headers.get("cache-control"), "no-cache")
+      assert.strictEqual(answer.headers.get("x-accel-buffering"), "no")
+      const events = answer.text.split("\n\n").filter((block) => block !== "")
+      events.forEach((block, index) => {
+        assert.match(block, /^id: \d+\nevent: (conversation|status|done)\ndata: \{.*\}$/)
+        assert.isTrue(block.startsWith(`id: ${index + 1}\n`))
+      })
+      assert.include(events[0] ?? "", "event: conversation")
+      assert.include(events.at(-1) ?? "", "event: done")
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("ends a stream whose model dies with an error event", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const model = yield* ScriptedModel
+      const { token, workspaceId } = yield* makeTenant()
+      model.script = () => Stream.die(new Error("secret"))
+      const answer = yield* send("POST", "/api/chat/messages", {
+        token,
+        json: { workspaceId, content: "hi" }
+      })
+      assert.strictEqual(answer.status, 200)
+      assert.notInclude(answer.text, "secret")
+      assert.match(
+        answer.text,
+        /event: error\ndata: \{"error":"internal error","code":"internal_error"\}\n\n$/
+      )
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("refuses with a real status before the stream opens", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const cases = [
+        [{ content: "" }, "content: must be 1 to 100000 characters"],
+        [{ content: " \n" }, "content: must not be only white space"],
+        [{}, "content: is required"],
+        [{ content: "a", conversationId: "conv_x" }, "conversationId: does not exist in this workspace"],
+        [{ content: "a", agentId: "agent_x" }, "agentId: does not exist in this workspace"]
+      ] as const
+      for (const [json, sentence] of cases) {
+        const answer = yield* send("POST", "/api/chat/messages", { token, json: { workspaceId, ...json } })
+        isError(answer, 400, "invalid_input", sentence)
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})

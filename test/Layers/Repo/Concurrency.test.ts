@@ -1,0 +1,133 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
+import * as Migrations from "../../../src/Layers/Repo/Postgres/Migrations.ts"
+import { statements } from "../../../src/Layers/Repo/Postgres/migrations/0001_initial.ts"
+import type { RunId } from "../../../src/Schemas/Ids.ts"
+import type { JournalStep } from "../../../src/Schemas/Journal.ts"
+import { RunJournal } from "../../../src/Services/RunJournal.ts"
+import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { layerNode } from "../../support/Backends.ts"
+import { makeRun, makeWorkspace } from "../../support/Fixtures.ts"
+import * as Postgres from "../../support/Postgres.ts"
+
+const minute = 60_000
+
+/** Until other sessions of this database wait for a lock. */
+const someoneWaits = Effect.flatMap(
+  PgClient,
+  (sql) => sql<{ waiting: number }>`
+    select count(*)::int as waiting from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`
+).pipe(
+  Effect.flatMap(([row]) => ((row?.waiting ?? 0) > 0 ? Effect.void : Effect.fail("nobody waits" as const))),
+  Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 1_000 })
+)
+
+const suite = () => {
+  it.live.each([1, 2, 3, 4, 5])("migrates once when 5 nodes start together on a new database (%d)", () =>
+    Effect.gen(function* () {
+      const url = yield* Postgres.emptyDatabase
+      const ready = yield* Deferred.make<void>()
+      const nodes = yield* Effect.forEach(Array.from({ length: 5 }), () =>
+        Effect.forkChild(
+          Effect.gen(function* () {
+            const sql = yield* PgClient
+            yield* sql`select 1`
+            yield* Deferred.await(ready)
+            return yield* Migrations.run
+          }).pipe(Effect.provide(Postgres.client(url)))
+        )
+      )
+      yield* Deferred.succeed(ready, undefined)
+      const done = yield* Effect.forEach(nodes, Fiber.join)
+      assert.deepStrictEqual(
+        done.filter((migrated) => migrated.length > 0),
+        [[[1, "initial"]]]
+      )
+      const [made] = yield* Effect.flatMap(
+        PgClient,
+        (sql) => sql`
+          select (select count(*)::int from agentd_migrations) as migrations,
+            (select count(*)::int from pg_tables where schemaname = 'public') as tables`
+      ).pipe(Effect.provide(Postgres.client(url)))
+      const tables = statements.filter((statement) => statement.startsWith("create table")).length
+      assert.deepStrictEqual(made, { migrations: 1, tables: tables + 1 })
+    })
+  )
+
+  it.live("gives no run to two of 4 workers that claim 200 over clients of their own", () =>
+    Effect.gen(function* () {
+      const url = yield* Postgres.migratedDatabase
+      const node = layerNode(Postgres.client(url))
+      const made = yield* Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace
+        return yield* Effect.replicateEffect(makeRun(workspaceId), 200)
+      }).pipe(Effect.provide(node))
+
+      const work = Effect.fnUntraced(function* (worker: string) {
+        const runs = yield* RunRepo
+        const batches: Array<ReadonlyArray<RunId>> = []
+        while (true) {
+          const claimed = yield* runs.claim({ worker, limit: 7, leaseMillis: minute })
+          if (claimed.length === 0) return batches
+          batches.push(claimed.map(({ id }) => id))
+        }
+      })
+      const batches = yield* Effect.forEach(
+        ["a", "b", "c", "d"],
+        (worker) => Effect.provide(work(worker), node, { local: true }),
+        { concurrency: "unbounded" }
+      )
+      assert.isAbove(batches.filter(({ length }) => length > 0).length, 1, "only one worker had any")
+      assert.isAtMost(Math.max(...batches.flat().map(({ length }) => length)), 7)
+      assert.deepStrictEqual(batches.flat(2).sort(), made.map(({ id }) => id).sort())
+    })
+  )
+
+  it.live("takes no step of a worker that loses the run while the step is being written", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient
+      const [runs, journal] = [yield* RunRepo, yield* RunJournal]
+      const { id } = yield* makeRun(yield* makeWorkspace)
+      yield* runs.claim({ worker: "zombie", limit: 1, leaseMillis: 0 })
+      const step: JournalStep = {
+        type: "tool",
+        result: { id: "1", name: "read", result: 1, isError: false, durationMs: 1 }
+      }
+      const zombie = yield* journal.open(id, "zombie")
+
+      const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      // Only a row of the same key can hold the write up at a moment that the test chooses.
+      const holding = yield* Effect.forkChild(
+        sql
+          .withTransaction(
+            Effect.gen(function* () {
+              yield* sql`insert into run_steps (run_id, index, step) values (${id}, 0, ${sql.json({})})`
+              yield* Deferred.succeed(held, undefined)
+              yield* Deferred.await(release)
+              return yield* Effect.fail("rolled back")
+            })
+          )
+          .pipe(Effect.ignore)
+      )
+      yield* Deferred.await(held)
+      const writing = yield* Effect.forkChild(zombie.record(0, step))
+      yield* someoneWaits
+      const taken = yield* runs.claim({ worker: "heir", limit: 1, leaseMillis: minute })
+      const heir = yield* journal.open(id, "heir")
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(holding)
+      const recorded = yield* Fiber.join(writing)
+      // Either the heir has the run and the write failed, or the write went first and held the run.
+      assert.strictEqual(recorded, taken.length === 0)
+      if (taken.length > 0) assert.isTrue(yield* heir.record(0, step), "the heir can't go on")
+    }).pipe(Effect.provide(layerNode(Postgres.layerClient)))
+  )
+}
+
+if (Postgres.hasPostgres) describe("Concurrency on PostgreSQL", suite)
+else describe.skip(Postgres.skipped("Concurrency on PostgreSQL"), suite)

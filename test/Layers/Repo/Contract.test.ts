@@ -1,0 +1,34 @@
+import * as AgentRepo from "../../contract/AgentRepo.ts"
+import * as ConversationRepo from "../../contract/ConversationRepo.ts"
+import * as ConversationTurns from "../../contract/ConversationTurns.ts"
+import * as MemoryRepo from "../../contract/MemoryRepo.ts"
+import * as ProjectRepo from "../../contract/ProjectRepo.ts"
+import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
+import * as RunClaims from "../../contract/RunClaims.ts"
+import * as RunJournal from "../../contract/RunJournal.ts"
+import * as RunRepo from "../../contract/RunRepo.ts"
+import * as TokenRepo from "../../contract/TokenRepo.ts"
+import * as Transaction from "../../contract/Transaction.ts"
+import * as UserRepo from "../../contract/UserRepo.ts"
+import * as WorkspaceRepo from "../../contract/WorkspaceRepo.ts"
+import { onEveryBackend } from "../../support/Backends.ts"
+
+onEveryBackend("Repositories", (it) => {
+  for (const { suite } of [
+    UserRepo,
+    TokenRepo,
+    WorkspaceRepo,
+    ProjectRepo,
+    ProviderKeyRepo,
+    AgentRepo,
+    ConversationRepo,
+    ConversationTurns,
+    RunRepo,
+    RunClaims,
+    RunJournal,
+    MemoryRepo,
+    Transaction
+  ]) {
+    suite(it)
+  }
+})

@@ -1,0 +1,195 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import type { JournalStep } from "../../src/Schemas/Journal.ts"
+import { AgentLoop, type LoopEvent } from "../../src/Services/AgentLoop.ts"
+import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
+import { Settings } from "../../src/Services/Settings.ts"
+import { type Tool, ToolError } from "../../src/Services/ToolSource.ts"
+import { calls, finish, layerScripted, ScriptedModel, says } from "../support/Service.ts"
+
+const tool = (name: string, call: Tool["call"]): Tool => ({
+  definition: { name, description: name, parameters: {}, readOnly: true },
+  call
+})
+const echo = tool("echo", (argument) => Effect.succeed({ echoed: argument }))
+
+const runWith = Effect.fnUntraced(function* (options: {
+  readonly answers: ReadonlyArray<ReturnType<typeof says>>
+  readonly tools?: ReadonlyArray<Tool>
+  readonly journal?: Journal
+}) {
+  const model = yield* ScriptedModel
+  const answers = [...options.answers]
+  model.script = () => Stream.fromIterable(answers.shift() ?? says("no more"))
+  const events: Array<LoopEvent> = []
+  const loop = yield* AgentLoop
+  const exit = yield* Effect.result(
+    loop.run({
+      request: {
+        choice: { workspaceId: "ws", provider: null, model: null, providerKeyId: null },
+        system: "be brief",
+        messages: [{ role: "user", content: "hi" }]
+      },
+      tools: options.tools ?? [echo],
+      journal: options.journal ?? noJournal,
+      emit: (event) => Effect.sync(() => void events.push(event))
+    })
+  )
+  return { exit, events, requests: model.requests }
+})
+
+describe("AgentLoop", () => {
+  it.effect("calls tools in order, feeds their results back and joins all text", () =>
+    Effect.gen(function* () {
+      const { events, exit, requests } = yield* runWith({
+        answers: [[{ type: "text", delta: "a" }, ...calls("echo", "missing")], says("b", "c")]
+      })
+      assert.isTrue(exit._tag === "Success")
+      if (exit._tag !== "Success") return
+      assert.deepStrictEqual(exit.success, {
+        answer: "bc",
+        text: "abc",
+        usage: { inputTokens: 2, outputTokens: 4 }
+      })
+      assert.deepStrictEqual(
+        events.map((event) => event.type),
+        [
+          "thinking",
+          "text",
+          "tool_call",
+          "tool_result",
+          "tool_call",
+          "tool_result",
+          "thinking",
+          "text",
+          "text"
+        ]
+      )
+      const last = requests[1]?.messages.at(-1)
+      assert.isTrue(last?.role === "tool")
+      if (last?.role !== "tool") return
+      assert.deepStrictEqual(
+        last.results.map(({ isError, name, result }) => ({ isError, name, result })),
+        [
+          { isError: false, name: "echo", result: { echoed: {} } },
+          { isError: true, name: "missing", result: "There is no tool named missing." }
+        ]
+      )
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("gives a tool's error to the model and goes on", () =>
+    Effect.gen(function* () {
+      const failing = tool("failing", () => Effect.fail(new ToolError({ error: "no such city" })))
+      const { events, exit } = yield* runWith({
+        answers: [calls("failing"), says("sorry")],
+        tools: [failing]
+      })
+      assert.strictEqual(exit._tag, "Success")
+      const result = events.find((event) => event.type === "tool_result")
+      assert.deepInclude(result?.type === "tool_result" ? result.result : {}, {
+        isError: true,
+        result: "no such city"
+      })
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("stops after the allowed number of steps", () =>
+    Effect.gen(function* () {
+      const { exit, requests } = yield* runWith({ answers: Array.from({ length: 9 }, () => calls("echo")) })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") assert.deepInclude(exit.failure, { _tag: "LimitExceeded", limit: "steps" })
+      assert.strictEqual(requests.length, 2)
+    }).pipe(Effect.provide(layerScripted({ maxSteps: 4 })))
+  )
+
+  it.effect("fails when the text grows over its bound, also over several answers", () =>
+    Effect.gen(function* () {
+      const { exit } = yield* runWith({
+        answers: [[{ type: "text", delta: "12345" }, ...calls("echo")], says("6789", "0", "1")]
+      })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") assert.deepInclude(exit.failure, { limit: "output" })
+    }).pipe(Effect.provide(layerScripted({ maxOutputLength: 10 })))
+  )
+
+  it.effect("fails when an answer has no finish: it was cut off", () =>
+    Effect.gen(function* () {
+      const { exit } = yield* runWith({ answers: [[{ type: "text", delta: "half" }]] })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") {
+        assert.deepInclude(exit.failure, { _tag: "InferenceError", reason: "truncated" })
+      }
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("bounds the time of a model call and of a tool call", () =>
+    Effect.gen(function* () {
+      const { modelTimeoutMillis, toolTimeoutMillis } = Settings.defaults
+      const model = yield* ScriptedModel
+      const loop = yield* AgentLoop
+      const input = {
+        request: {
+          choice: { workspaceId: "ws", provider: null, model: null, providerKeyId: null },
+          system: null,
+          messages: []
+        },
+        tools: [tool("slow", () => Effect.never)],
+        journal: noJournal,
+        emit: () => Effect.void
+      }
+      model.script = () =>
+        Stream.concat(Stream.fromIterable([{ type: "text", delta: "…" } as const]), Stream.never)
+      const asking = yield* Effect.forkChild(Effect.flip(loop.run(input)))
+      yield* TestClock.adjust(modelTimeoutMillis)
+      assert.deepInclude(yield* Fiber.join(asking), { limit: "model_time" })
+
+      model.script = () => Stream.fromIterable(calls("slow"))
+      const calling = yield* Effect.forkChild(Effect.flip(loop.run(input)))
+      yield* TestClock.adjust(toolTimeoutMillis)
+      assert.deepInclude(yield* Fiber.join(calling), { limit: "tool_time" })
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("takes finished steps from the journal instead of doing them again", () =>
+    Effect.gen(function* () {
+      let called = 0
+      const counting = tool("echo", () => Effect.sync(() => ++called))
+      const recorded: Array<readonly [number, JournalStep]> = []
+      const journal: Journal = {
+        finished: [
+          {
+            type: "model",
+            text: "",
+            toolCalls: [{ id: "c1", name: "echo", arguments: {} }],
+            usage: { inputTokens: 5, outputTokens: 5 }
+          },
+          { type: "tool", result: { id: "c1", name: "echo", result: "kept", isError: false, durationMs: 1 } }
+        ],
+        record: (index, step) => Effect.sync(() => recorded.push([index, step]) > 0)
+      }
+      const { exit, requests } = yield* runWith({ answers: [says("done")], tools: [counting], journal })
+      assert.strictEqual(exit._tag, "Success")
+      if (exit._tag === "Success")
+        assert.deepStrictEqual(exit.success.usage, { inputTokens: 6, outputTokens: 7 })
+      assert.strictEqual(called, 0)
+      assert.strictEqual(requests.length, 1)
+      assert.deepStrictEqual(
+        recorded.map(([index, step]) => [index, step.type]),
+        [[2, "model"]]
+      )
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("stops when the journal says that the work is another's", () =>
+    Effect.gen(function* () {
+      const journal: Journal = { finished: [], record: () => Effect.succeed(false) }
+      const { exit } = yield* runWith({ answers: [[finish]], journal })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") assert.deepInclude(exit.failure, { _tag: "OwnershipLost" })
+    }).pipe(Effect.provide(layerScripted()))
+  )
+})

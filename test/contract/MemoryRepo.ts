@@ -1,0 +1,148 @@
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { MemoryEntryId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { MemoryRepo } from "../../src/Services/MemoryRepo.ts"
+import type { It } from "../support/Backends.ts"
+import { at, makeProject, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
+
+type Upsert = Parameters<MemoryRepo["Service"]["upsert"]>[0]
+
+const remember = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<Upsert> = {}) {
+  const id = yield* newId<MemoryEntryId>("memoryEntry")
+  return yield* (yield* MemoryRepo).upsert({
+    id,
+    workspaceId,
+    projectId: null,
+    key: "key",
+    value: "value",
+    category: null,
+    at: at(),
+    ...given
+  })
+})
+
+const searchKeys = Effect.fnUntraced(function* (workspaceId: WorkspaceId, query?: string) {
+  const found = yield* (yield* MemoryRepo).search({ workspaceId, projectId: null, query, limit: 100 })
+  return found.map(({ key }) => key)
+})
+
+export const suite = (it: It) =>
+  describe("MemoryRepo", () => {
+    it.effect("makes a new entry in the general category", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const id = yield* newId<MemoryEntryId>("memoryEntry")
+        const entry = yield* remember(workspaceId, { id, key: unicode, value: unicode })
+        assert.deepStrictEqual(entry, {
+          id,
+          workspaceId,
+          projectId: null,
+          key: unicode,
+          value: unicode,
+          category: "general",
+          createdAt: at(),
+          updatedAt: at()
+        })
+        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [entry])
+      })
+    )
+
+    it.effect("keeps id, createdAt and category of an entry that is written again", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const first = yield* remember(workspaceId, { category: "facts" })
+        const second = yield* remember(workspaceId, { value: "new", at: at(5) })
+        assert.deepStrictEqual(second, { ...first, value: "new", updatedAt: at(5) })
+        const third = yield* remember(workspaceId, { value: "newest", category: "notes", at: at(6) })
+        assert.deepStrictEqual(third, { ...second, value: "newest", category: "notes", updatedAt: at(6) })
+        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [third])
+      })
+    )
+
+    it.effect("keeps one key apart per project and per workspace", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const [one, two] = [yield* makeProject(workspaceId), yield* makeProject(workspaceId)]
+        const whole = yield* remember(workspaceId, { value: "whole", at: at(1) })
+        const ofOne = yield* remember(workspaceId, { projectId: one.id, value: "one", at: at(2) })
+        yield* remember(workspaceId, { projectId: two.id, value: "two", at: at(3) })
+        yield* remember(yield* makeWorkspace, { value: "elsewhere", at: at(4) })
+        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: one.id, limit: 9 }), [
+          ofOne,
+          whole
+        ])
+        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [whole])
+      })
+    )
+
+    it.effect.each(["without a project", "in a project"])("leaves one row of 50 writes at once %s", (kind) =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const projectId = kind === "in a project" ? (yield* makeProject(workspaceId)).id : null
+        const written = yield* Effect.forEach(
+          Array.from({ length: 50 }, (_, n) => n),
+          (n) => remember(workspaceId, { projectId, value: `value ${n}`, at: at(n) }),
+          { concurrency: "unbounded" }
+        )
+        const found = yield* memory.search({ workspaceId, projectId, limit: 100 })
+        assert.strictEqual(found.length, 1)
+        assert.deepStrictEqual(new Set(written.map(({ id }) => id)), new Set([found[0]?.id]))
+        assert.strictEqual(new Set(written.map(({ createdAt }) => createdAt.getTime())).size, 1)
+      })
+    )
+
+    it.effect("finds the latest written first, those of one moment by id, up to the limit", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        yield* remember(workspaceId, { key: "old", at: at(1) })
+        yield* remember(workspaceId, { key: "tie 1", at: at(2) })
+        yield* remember(workspaceId, { key: "tie 2", at: at(2) })
+        yield* remember(workspaceId, { key: "older", at: at() })
+        yield* remember(workspaceId, { key: "old", value: "again", at: at(3) })
+        assert.deepStrictEqual(yield* searchKeys(workspaceId), ["old", "tie 2", "tie 1", "older"])
+        const two = yield* memory.search({ workspaceId, projectId: null, limit: 2 })
+        assert.deepStrictEqual(
+          two.map(({ key }) => key),
+          ["old", "tie 2"]
+        )
+      })
+    )
+
+    it.effect("finds a query in key, value or category, in any case, also beyond ASCII", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace
+        yield* remember(workspaceId, { key: "Ökonomie", at: at(3) })
+        yield* remember(workspaceId, { key: "b", value: "uses ÖKONOMIE 🚀", at: at(2) })
+        yield* remember(workspaceId, { key: "c", category: "ökonomie", at: at(1) })
+        yield* remember(workspaceId, { key: "d" })
+        assert.deepStrictEqual(yield* searchKeys(workspaceId, "öKONomie"), ["Ökonomie", "b", "c"])
+        assert.deepStrictEqual(yield* searchKeys(workspaceId, "🚀"), ["b"])
+        assert.deepStrictEqual(yield* searchKeys(workspaceId, "nowhere"), [])
+      })
+    )
+
+    it.effect("takes the signs of patterns as they are", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace
+        yield* remember(workspaceId, { key: "100% _ \\ .*", at: at(1) })
+        yield* remember(workspaceId, { key: "1000 x" })
+        for (const query of ["0%", "_", "\\", ".*"]) {
+          assert.deepStrictEqual(yield* searchKeys(workspaceId, query), ["100% _ \\ .*"], query)
+        }
+      })
+    )
+
+    it.effect("finds no query that begins in one field and ends in the next", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace
+        yield* remember(workspaceId, { key: "alpha", value: "beta", category: "gamma" })
+        assert.deepStrictEqual(yield* searchKeys(workspaceId, "alpha beta"), [])
+        assert.deepStrictEqual(yield* searchKeys(workspaceId, "a b"), [])
+      })
+    )
+  })

@@ -1,0 +1,104 @@
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as Application from "../../src/Layers/Application.ts"
+import * as Repo from "../../src/Layers/Repo.ts"
+import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { InferenceError, InferenceEvent, InferenceRequest } from "../../src/Schemas/Inference.ts"
+import type { Email, User } from "../../src/Schemas/User.ts"
+import { Auth } from "../../src/Services/Auth.ts"
+import { now } from "../../src/Services/CurrentTime.ts"
+import { Ids } from "../../src/Services/Ids.ts"
+import { Inference } from "../../src/Services/Inference.ts"
+import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
+import { UserRepo } from "../../src/Services/UserRepo.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+
+/** A model that does as the test says: each call runs the next script. */
+export class ScriptedModel extends Context.Service<
+  ScriptedModel,
+  {
+    readonly requests: Array<InferenceRequest>
+    script: (request: InferenceRequest) => Stream.Stream<InferenceEvent, InferenceError>
+  }
+>()("agentd/test/ScriptedModel") {
+  static readonly layer = Layer.sync(ScriptedModel, () => ({
+    requests: [],
+    script: () => Stream.fromIterable(says("ok"))
+  }))
+}
+
+const layerScriptedInference = Layer.effect(
+  Inference,
+  Effect.map(ScriptedModel, (model) =>
+    Inference.of({
+      stream: (request) =>
+        Stream.suspend(() => {
+          model.requests.push(request)
+          return model.script(request)
+        })
+    })
+  )
+)
+
+export const finish: InferenceEvent = { type: "finish", usage: { inputTokens: 1, outputTokens: 2 } }
+
+export const says = (...deltas: ReadonlyArray<string>): ReadonlyArray<InferenceEvent> => [
+  ...deltas.map((delta): InferenceEvent => ({ type: "text", delta })),
+  finish
+]
+
+export const calls = (...names: ReadonlyArray<string>): ReadonlyArray<InferenceEvent> => [
+  ...names.map(
+    (name, index): InferenceEvent => ({
+      type: "tool_call",
+      call: { id: `call_${name}_${index}`, name, arguments: {} }
+    })
+  ),
+  finish
+]
+
+/** Every use case in memory, with the offline model. */
+export const layerOffline = (settings: Partial<SettingsShape> = {}) => layerOver(Layer.empty, settings)
+
+/** The same, with some ports replaced. */
+export const layerOver = <P>(ports: Layer.Layer<P>, settings: Partial<SettingsShape> = {}) =>
+  Application.layer.pipe(
+    Layer.provide(ports),
+    Layer.provideMerge(Repo.layerMemory),
+    Layer.provideMerge(Layer.succeed(Settings, { ...Settings.defaults, ...settings }))
+  )
+
+/** Every use case in memory, with a model that the test scripts. */
+export const layerScripted = (settings: Partial<SettingsShape> = {}) =>
+  Application.layerWith(layerScriptedInference).pipe(
+    Layer.provideMerge(Repo.layerMemory),
+    Layer.provideMerge(ScriptedModel.layer),
+    Layer.provideMerge(Layer.succeed(Settings, { ...Settings.defaults, ...settings }))
+  )
+
+/** A user with a workspace of its own and a token for it. */
+export const makeTenant = Effect.fn("makeTenant")(function* () {
+  const ids = yield* Ids
+  const users = yield* UserRepo
+  const workspaces = yield* WorkspaceRepo
+  const at = yield* now
+  const id = yield* ids.make<UserId>("user")
+  const user: User = { id, email: `${id}@example.org` as Email, createdAt: at }
+  const workspaceId = yield* ids.make<WorkspaceId>("workspace")
+  yield* users.insert(user)
+  yield* workspaces.insert({ id: workspaceId, name: "w", plan: "free", createdAt: at, updatedAt: at })
+  yield* workspaces.addMember(workspaceId, user.id, "owner", at)
+  const auth = yield* Auth
+  const { secret } = yield* auth.issue({ userId: user.id, name: "test", expiresAt: null })
+  return { user, workspaceId, token: Redacted.value(secret) }
+})
+
+/** A gate that a script waits at until the test opens it. */
+export const makeGate = Effect.map(Deferred.make<void>(), (gate) => ({
+  open: Deferred.succeed(gate, undefined),
+  wait: Deferred.await(gate)
+}))

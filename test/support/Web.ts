@@ -1,0 +1,76 @@
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as Http from "../../src/Layers/Http.ts"
+import type { Agents } from "../../src/Services/Agents.ts"
+import type { Auth } from "../../src/Services/Auth.ts"
+import type { Chat } from "../../src/Services/Chat.ts"
+import type { DatabaseHealth } from "../../src/Services/DatabaseHealth.ts"
+import type { Ids } from "../../src/Services/Ids.ts"
+import type { Lifecycle } from "../../src/Services/Lifecycle.ts"
+import type { Runs } from "../../src/Services/Runs.ts"
+
+/** What the routes are built on. */
+type Served = Agents | Auth | Chat | DatabaseHealth | Ids | Lifecycle | Runs
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: unknown
+}
+
+/** The whole HTTP pipeline over the services of the test, without a socket. */
+export const makeWeb = Effect.gen(function* () {
+  const context = yield* Effect.context<Served>()
+  const web = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      HttpRouter.toWebHandler(
+        Http.layer.pipe(
+          Layer.provide(Layer.succeedContext(context)),
+          Layer.provide(HttpServer.layerServices)
+        ),
+        { disableLogger: true }
+      )
+    ),
+    ({ dispose }) => Effect.promise(() => dispose())
+  )
+
+  const send = (
+    method: string,
+    path: string,
+    options: {
+      readonly token?: string
+      readonly json?: unknown
+      readonly body?: string
+      readonly headers?: Readonly<Record<string, string>>
+    } = {}
+  ): Effect.Effect<Answer> =>
+    Effect.promise(async () => {
+      const body = options.json === undefined ? options.body : JSON.stringify(options.json)
+      const response = await web.handler(
+        new Request(`http://agentd.test${path}`, {
+          method,
+          ...(body !== undefined && { body }),
+          headers: {
+            ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
+            ...(body !== undefined && {
+              "content-type": "application/json",
+              "content-length": `${body.length}`
+            }),
+            ...options.headers
+          }
+        })
+      )
+      const text = await response.text()
+      const isJson = response.headers.get("content-type")?.startsWith("application/json") === true
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: isJson && text !== "" ? JSON.parse(text) : undefined
+      }
+    })
+  return { send }
+})
