@@ -10,8 +10,10 @@ import type { RunId } from "../../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { Transaction } from "../../../src/Services/Transaction.ts"
+import { UserRepo } from "../../../src/Services/UserRepo.ts"
 import { layerNode } from "../../support/Backends.ts"
-import { makeRun, makeWorkspace } from "../../support/Fixtures.ts"
+import { makeRun, makeUser, makeWorkspace } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
 
 const minute = 60_000
@@ -101,11 +103,13 @@ const suite = () => {
       const zombie = yield* journal.open(id, "zombie")
 
       const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-      // Only a row of the same key can hold the write up at a moment that the test chooses.
+      // Only a row of the same key can hold the write up at a moment that the test chooses; without its
+      // foreign key, whose lock on the run would keep the heir from claiming it.
       const holding = yield* Effect.forkChild(
         sql
           .withTransaction(
             Effect.gen(function* () {
+              yield* sql`set local session_replication_role = replica`
               yield* sql`insert into run_steps (run_id, index, step) values (${id}, 0, ${sql.json({})})`
               yield* Deferred.succeed(held, undefined)
               yield* Deferred.await(release)
@@ -125,6 +129,32 @@ const suite = () => {
       // Either the heir has the run and the write failed, or the write went first and held the run.
       assert.strictEqual(recorded, taken.length === 0)
       if (taken.length > 0) assert.isTrue(yield* heir.record(0, step), "the heir can't go on")
+    }).pipe(Effect.provide(layerNode(Postgres.layerClient)))
+  )
+
+  it.live("cancels the query of an interrupted transaction, and no other", () =>
+    Effect.gen(function* () {
+      const transaction = yield* Transaction
+      const users = yield* UserRepo
+      const interrupted = Effect.gen(function* () {
+        const inserting = yield* Deferred.make<void>()
+        const fiber = yield* Effect.forkChild(
+          transaction.run(Effect.andThen(Deferred.succeed(inserting, undefined), makeUser))
+        )
+        yield* Deferred.await(inserting)
+        yield* Fiber.interrupt(fiber)
+      })
+      const counted = Effect.replicateEffect(users.count, 200)
+      yield* Effect.all(
+        [
+          Effect.replicateEffect(interrupted, 100),
+          Effect.replicateEffect(interrupted, 100),
+          counted,
+          counted
+        ],
+        { concurrency: "unbounded" }
+      )
+      assert.isAtMost(yield* users.count, 200)
     }).pipe(Effect.provide(layerNode(Postgres.layerClient)))
   )
 }

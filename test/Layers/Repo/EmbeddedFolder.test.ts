@@ -3,6 +3,7 @@ import * as Path from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Lock from "../../../src/Layers/Repo/Postgres/Embedded/lock.ts"
 import { makeEngine } from "../../../src/Layers/Repo/Postgres/Embedded.ts"
 import {
   databaseFolder,

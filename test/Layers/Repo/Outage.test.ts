@@ -4,10 +4,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import * as Remote from "../../../src/Layers/Repo/Postgres/Remote.ts"
 import { Unavailable } from "../../../src/Schemas/Errors.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
@@ -66,9 +69,11 @@ const suite = () => {
   it.live("is Unavailable when nothing listens", () =>
     Effect.gen(function* () {
       const url = `postgres://postgres@127.0.0.1:${yield* closedPort}/agentd`
-      yield* Effect.all([count, transaction(count), health].map(unavailableInTime)).pipe(
-        Effect.provide(layerNode(Postgres.client(url), settings))
-      )
+      yield* Effect.gen(function* () {
+        yield* unavailableInTime(count)
+        yield* unavailableInTime(transaction(count))
+        yield* unavailableInTime(health)
+      }).pipe(Effect.provide(layerNode(Postgres.client(url), settings)))
     })
   )
 
@@ -80,7 +85,7 @@ const suite = () => {
     })
   )
 
-  it.live.each([
+  it.live.each<[string, Effect.Effect<unknown, Unavailable, DatabaseHealth | Transaction | UserRepo>]>([
     ["a query", count],
     ["the check of health", health],
     ["a transaction", transaction(count)],
@@ -91,7 +96,7 @@ const suite = () => {
         { concurrency: "unbounded" }
       )
     ]
-  ] as const)("is Unavailable in time when the server is frozen: %s", ([, effect]) =>
+  ])("is Unavailable in time when the server is frozen: %s", ([, effect]) =>
     Effect.gen(function* () {
       const { node, proxy } = yield* throughProxy
       yield* proxy.freeze
@@ -130,21 +135,29 @@ const suite = () => {
     })
   )
 
+  it.live("lets go of a server that is frozen", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { node, proxy } = yield* Scope.provide(throughProxy, scope)
+      yield* proxy.freeze
+      yield* unavailableInTime(count).pipe(Effect.provide(node))
+      const start = yield* Clock.currentTimeMillis
+      yield* Scope.close(scope, Exit.void)
+      assert.isAtMost((yield* Clock.currentTimeMillis) - start, 2_000)
+    })
+  )
+
   it.live("is Unavailable in time when every connection is taken", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient
-      const taken = yield* Deferred.make<void>()
-      yield* Effect.forkChild(
-        Effect.scoped(
-          Effect.andThen(
-            Effect.forEach(Array.from({ length: 10 }), () => sql.reserve),
-            Effect.andThen(Deferred.succeed(taken, undefined), Effect.never)
-          )
-        )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* Effect.forEach(Array.from({ length: 10 }), () => sql.reserve)
+          yield* unavailableInTime(count)
+          yield* unavailableInTime(transaction(count))
+        })
       )
-      yield* Deferred.await(taken)
-      yield* unavailableInTime(count)
-      yield* unavailableInTime(transaction(count))
+      yield* count
     }).pipe(Effect.provide(layerNode(Postgres.layerClient, settings)))
   )
 
@@ -153,14 +166,22 @@ const suite = () => {
       const sql = yield* PgClient
       const agents = yield* AgentRepo
       const agent = yield* makeAgent(yield* makeWorkspace)
-      yield* sql.withTransaction(
-        Effect.gen(function* () {
-          yield* sql`select id from agents where id = ${agent.id} for update`
-          // In a fiber of its own: within this one it would join the transaction.
-          const update = agents.update(agent.id, { name: "Late" }, at(1))
-          yield* unavailableInTime(Effect.provideService(update, sql.transactionService, undefined as never))
-        })
+      const [locked, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holding = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select id from agents where id = ${agent.id} for update`
+            yield* Deferred.succeed(locked, undefined)
+            yield* Deferred.await(release)
+          })
+        )
       )
+      yield* Deferred.await(locked)
+      yield* unavailableInTime(agents.update(agent.id, { name: "Late" }, at(1)))
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(holding)
+      // Behind any update that still waits for the row.
+      yield* sql`select id from agents where id = ${agent.id} for update`
       assert.deepStrictEqual(yield* agents.find(agent.id), Option.some(agent))
     }).pipe(Effect.provide(layerNode(Postgres.layerClient, settings)))
   )
