@@ -117,8 +117,19 @@ const openEmbedded = async () => {
   }
 }
 
+/** A signal that nobody listens to ends the process without its `exit` event. */
+const exitOnSignals = () => {
+  for (const [signal, code] of [
+    ["SIGTERM", 143],
+    ["SIGHUP", 129]
+  ] as const) {
+    process.once(signal, () => process.exit(code))
+  }
+}
+
 /** The databases that the test files clone: each is started and migrated once for all of them. */
 export default async (project: TestProject) => {
+  exitOnSignals()
   const [server, embedded] = await Promise.allSettled([openPostgres(), openEmbedded()])
   const close = () => {
     for (const opened of [server, embedded]) if (opened.status === "fulfilled") opened.value.close()

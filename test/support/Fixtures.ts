@@ -29,7 +29,7 @@ import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 export const at = (millis = 0) => new Date(Date.UTC(2026, 10, 20, 8, 0, 0, 123) + millis)
 
 /** Text that a store could spoil: 4-byte code points, joined emoji, combining marks, quotes, a tab. */
-export const unicode = "Zoë 👩‍🚀 𝒳 e\u0301 日本語 ‮ 'x' \"y\" \\n\t%_ $1"
+export const unicode = "Zoë 👩‍🚀 𝒳 e\u0301 日本語 \u202e 'x' \"y\" \\n\t%_ $1"
 
 export const newId = <B extends string>(kind: Parameters<Ids["Service"]["make"]>[0]) =>
   Effect.flatMap(Ids, (ids) => ids.make<B>(kind))

@@ -4,6 +4,7 @@ import { inject } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 
 const server = inject("postgres")
 
@@ -45,3 +46,13 @@ export const client = (url: string, options: Partial<PgClient.PgPoolConfig> = {}
 
 /** A client of a new migrated database. */
 export const layerClient = Layer.unwrap(Effect.map(migratedDatabase, (url) => client(url)))
+
+/** Returns once exactly `sessions` sessions of the client's database wait for a lock; fails after seconds. */
+export const untilWaiting = (sessions: number) =>
+  Effect.gen(function* () {
+    const sql = yield* PgClient.PgClient
+    const [row] = yield* sql<{ waiting: number }>`
+      select count(*)::int as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    if (row?.waiting !== sessions) return yield* Effect.fail(`${row?.waiting} sessions wait`)
+  }).pipe(Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 1_000 }))

@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Schedule from "effect/Schedule"
 import * as Migrations from "../../../src/Layers/Repo/Postgres/Migrations.ts"
 import { statements } from "../../../src/Layers/Repo/Postgres/migrations/0001_initial.ts"
 import type { RunId } from "../../../src/Schemas/Ids.ts"
@@ -17,17 +16,6 @@ import { makeRun, makeUser, makeWorkspace } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
 
 const minute = 60_000
-
-/** Until other sessions of this database wait for a lock. */
-const someoneWaits = Effect.flatMap(
-  PgClient,
-  (sql) => sql<{ waiting: number }>`
-    select count(*)::int as waiting from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`
-).pipe(
-  Effect.flatMap(([row]) => ((row?.waiting ?? 0) > 0 ? Effect.void : Effect.fail("nobody waits" as const))),
-  Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 1_000 })
-)
 
 const suite = () => {
   it.live.each([1, 2, 3, 4, 5])("migrates once when 5 nodes start together on a new database (%d)", () =>
@@ -120,7 +108,7 @@ const suite = () => {
       )
       yield* Deferred.await(held)
       const writing = yield* Effect.forkChild(zombie.record(0, step))
-      yield* someoneWaits
+      yield* Postgres.untilWaiting(1)
       const taken = yield* runs.claim({ worker: "heir", limit: 1, leaseMillis: minute })
       const heir = yield* journal.open(id, "heir")
       yield* Deferred.succeed(release, undefined)

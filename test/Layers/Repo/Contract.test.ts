@@ -9,6 +9,7 @@ import * as RunJournal from "../../contract/RunJournal.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
 import * as TokenRepo from "../../contract/TokenRepo.ts"
 import * as Transaction from "../../contract/Transaction.ts"
+import * as TransactionBound from "../../contract/TransactionBound.ts"
 import * as UserRepo from "../../contract/UserRepo.ts"
 import * as WorkspaceRepo from "../../contract/WorkspaceRepo.ts"
 import { onEveryBackend } from "../../support/Backends.ts"
@@ -31,4 +32,8 @@ onEveryBackend("Repositories", (it) => {
   ]) {
     suite(it)
   }
+})
+
+onEveryBackend("Repositories with half a second for the database", TransactionBound.suite, {
+  databaseTimeoutMillis: 500
 })

@@ -43,6 +43,10 @@ const unavailableInTime = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 const count = Effect.flatMap(UserRepo, (users) => users.count)
 const transaction = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Transaction, ({ run }) => run(effect))
+const thirty = Effect.all(
+  Array.from({ length: 30 }, () => count),
+  { concurrency: "unbounded" }
+)
 const health = Effect.flatMap(DatabaseHealth, ({ check }) => check)
 
 const closedPort = Effect.promise(
@@ -120,30 +124,27 @@ const suite = () => {
   it.live("serves again within two seconds of a thaw, all connections of the pool", () =>
     Effect.gen(function* () {
       const { node, proxy } = yield* throughProxy
-      const all = Effect.all(
-        Array.from({ length: 30 }, () => count),
-        { concurrency: "unbounded" }
-      )
       yield* Effect.gen(function* () {
         yield* proxy.freeze
-        yield* unavailableInTime(all)
+        yield* unavailableInTime(thirty)
         yield* proxy.thaw
         const start = yield* Clock.currentTimeMillis
-        yield* Effect.retry(all, { schedule: Schedule.spaced("20 millis"), times: 100 })
+        yield* Effect.retry(thirty, { schedule: Schedule.spaced("20 millis"), times: 100 })
         assert.isAtMost((yield* Clock.currentTimeMillis) - start, 2_000)
       }).pipe(Effect.provide(node))
     })
   )
 
-  it.live("lets go of a server that is frozen", () =>
+  it.live("closes within the time of a drain when the server is frozen", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { node, proxy } = yield* Scope.provide(throughProxy, scope)
       yield* proxy.freeze
-      yield* unavailableInTime(count).pipe(Effect.provide(node))
+      yield* unavailableInTime(thirty).pipe(Effect.provide(node))
       const start = yield* Clock.currentTimeMillis
       yield* Scope.close(scope, Exit.void)
-      assert.isAtMost((yield* Clock.currentTimeMillis) - start, 2_000)
+      // The client waits 5 seconds for the server to take a cancellation.
+      assert.isAtMost((yield* Clock.currentTimeMillis) - start, Settings.defaults.drainMillis)
     })
   )
 
@@ -178,10 +179,9 @@ const suite = () => {
       )
       yield* Deferred.await(locked)
       yield* unavailableInTime(agents.update(agent.id, { name: "Late" }, at(1)))
+      yield* Postgres.untilWaiting(0)
       yield* Deferred.succeed(release, undefined)
       yield* Fiber.join(holding)
-      // Behind any update that still waits for the row.
-      yield* sql`select id from agents where id = ${agent.id} for update`
       assert.deepStrictEqual(yield* agents.find(agent.id), Option.some(agent))
     }).pipe(Effect.provide(layerNode(Postgres.layerClient, settings)))
   )

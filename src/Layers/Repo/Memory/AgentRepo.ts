@@ -9,7 +9,8 @@ import { Store } from "./Store.ts"
 export const layer = Layer.effect(
   AgentRepo,
   Effect.gen(function* () {
-    const { agents, providerKeys } = yield* Store
+    const { guard, tables } = yield* Store
+    const { agents, providerKeys } = tables
     const withKey = (agent: Omit<Agent, "providerKey">): Agent => {
       const key = agent.providerKeyId === null ? undefined : providerKeys.get(agent.providerKeyId)
       return {
@@ -17,29 +18,31 @@ export const layer = Layer.effect(
         providerKey: key ? { id: key.id, name: key.name, provider: key.provider, model: key.model } : null
       }
     }
-    return AgentRepo.of({
-      insert: (agent) =>
-        Effect.sync(() => {
-          agents.set(agent.id, agent)
-          return withKey(agent)
-        }),
-      find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(agents.get(id)), withKey)),
-      list: ({ projectId, workspaceId }) =>
-        Effect.sync(() =>
-          Array.from(agents.values())
-            .filter((agent) => agent.workspaceId === workspaceId)
-            .filter((agent) => projectId === undefined || agent.projectId === projectId)
-            .sort(inOrder("createdAt"))
-            .map(withKey)
-        ),
-      update: (id, patch, at) =>
-        Effect.sync(() => {
-          const agent = agents.get(id)
-          if (agent === undefined) return Option.none()
-          const updated = { ...agent, ...patch, updatedAt: at }
-          agents.set(id, updated)
-          return Option.some(withKey(updated))
-        })
-    })
+    return guard(
+      AgentRepo.of({
+        insert: (agent) =>
+          Effect.sync(() => {
+            agents.set(agent.id, agent)
+            return withKey(agent)
+          }),
+        find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(agents.get(id)), withKey)),
+        list: ({ projectId, workspaceId }) =>
+          Effect.sync(() =>
+            Array.from(agents.values())
+              .filter((agent) => agent.workspaceId === workspaceId)
+              .filter((agent) => projectId === undefined || agent.projectId === projectId)
+              .sort(inOrder("createdAt"))
+              .map(withKey)
+          ),
+        update: (id, patch, at) =>
+          Effect.sync(() => {
+            const agent = agents.get(id)
+            if (agent === undefined) return Option.none()
+            const updated = { ...agent, ...patch, updatedAt: at }
+            agents.set(id, updated)
+            return Option.some(withKey(updated))
+          })
+      })
+    )
   })
 )

@@ -15,7 +15,8 @@ import { Store } from "./Store.ts"
 export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
-    const { agents, conversations, messages, turns } = yield* Store
+    const { guard, tables } = yield* Store
+    const { agents, conversations, messages, turns } = tables
 
     const withAgent = (conversation: Omit<StoredConversation, "agent">): StoredConversation => {
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
@@ -29,61 +30,63 @@ export const layer = Layer.effect(
       return true
     }
 
-    return ConversationRepo.of({
-      insert: (conversation) => Effect.sync(() => void conversations.set(conversation.id, conversation)),
-      find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(conversations.get(id)), withAgent)),
-      list: ({ limit, offset, projectId, workspaceId }) =>
-        Effect.sync(() =>
-          Array.from(conversations.values())
-            .filter((conversation) => conversation.workspaceId === workspaceId)
-            .filter((conversation) => projectId === undefined || conversation.projectId === projectId)
-            .sort(inOrder("updatedAt"))
-            .reverse()
-            .slice(offset, offset + limit)
-            .map((conversation) =>
-              toConversation(
-                withAgent(conversation),
-                (messages.get(conversation.id) ?? []).slice(-1).map(toPreview)
+    return guard(
+      ConversationRepo.of({
+        insert: (conversation) => Effect.sync(() => void conversations.set(conversation.id, conversation)),
+        find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(conversations.get(id)), withAgent)),
+        list: ({ limit, offset, projectId, workspaceId }) =>
+          Effect.sync(() =>
+            Array.from(conversations.values())
+              .filter((conversation) => conversation.workspaceId === workspaceId)
+              .filter((conversation) => projectId === undefined || conversation.projectId === projectId)
+              .sort(inOrder("updatedAt"))
+              .reverse()
+              .slice(offset, offset + limit)
+              .map((conversation) =>
+                toConversation(
+                  withAgent(conversation),
+                  (messages.get(conversation.id) ?? []).slice(-1).map(toPreview)
+                )
               )
-            )
-        ),
-      messages: (id) => Effect.sync(() => messages.get(id) ?? []),
-      addMessage: (id, message) => Effect.sync(() => addMessage(id, message)),
-      setAgent: (id, agentId) =>
-        Effect.sync(() => {
-          const conversation = conversations.get(id)
-          if (conversation !== undefined) conversations.set(id, { ...conversation, agentId })
-        }),
-      remove: (id) =>
-        Effect.sync(() => {
-          messages.delete(id)
-          turns.delete(id)
-          return conversations.delete(id)
-        }),
-      claimTurn: (id, { leaseMillis, turnId, worker }) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
-          const held = turns.get(id)
-          if (!conversations.has(id) || (held !== undefined && held.until > at)) return false
-          turns.set(id, { turnId, worker, until: at + leaseMillis })
-          return true
-        }),
-      renewTurn: (id, turnId, leaseMillis) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
-          const held = turns.get(id)
-          if (held?.turnId !== turnId) return false
-          turns.set(id, { ...held, until: at + leaseMillis })
-          return true
-        }),
-      finishTurn: (id, turnId, reply) =>
-        Effect.sync(() => {
-          if (turns.get(id)?.turnId !== turnId) return false
-          turns.delete(id)
-          return reply === null || addMessage(id, reply)
-        }),
-      releaseTurns: (worker) =>
-        Effect.sync(() => {
-          for (const [id, turn] of turns) if (turn.worker === worker) turns.delete(id)
-        })
-    })
+          ),
+        messages: (id) => Effect.sync(() => messages.get(id) ?? []),
+        addMessage: (id, message) => Effect.sync(() => addMessage(id, message)),
+        setAgent: (id, agentId) =>
+          Effect.sync(() => {
+            const conversation = conversations.get(id)
+            if (conversation !== undefined) conversations.set(id, { ...conversation, agentId })
+          }),
+        remove: (id) =>
+          Effect.sync(() => {
+            messages.delete(id)
+            turns.delete(id)
+            return conversations.delete(id)
+          }),
+        claimTurn: (id, { leaseMillis, turnId, worker }) =>
+          Effect.map(Clock.currentTimeMillis, (at) => {
+            const held = turns.get(id)
+            if (!conversations.has(id) || (held !== undefined && held.until > at)) return false
+            turns.set(id, { turnId, worker, until: at + leaseMillis })
+            return true
+          }),
+        renewTurn: (id, turnId, leaseMillis) =>
+          Effect.map(Clock.currentTimeMillis, (at) => {
+            const held = turns.get(id)
+            if (held?.turnId !== turnId) return false
+            turns.set(id, { ...held, until: at + leaseMillis })
+            return true
+          }),
+        finishTurn: (id, turnId, reply) =>
+          Effect.sync(() => {
+            if (turns.get(id)?.turnId !== turnId) return false
+            turns.delete(id)
+            return reply === null || addMessage(id, reply)
+          }),
+        releaseTurns: (worker) =>
+          Effect.sync(() => {
+            for (const [id, turn] of turns) if (turn.worker === worker) turns.delete(id)
+          })
+      })
+    )
   })
 )

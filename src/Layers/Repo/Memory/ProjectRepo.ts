@@ -7,10 +7,13 @@ import { Store } from "./Store.ts"
 export const layer = Layer.effect(
   ProjectRepo,
   Effect.gen(function* () {
-    const { projects } = yield* Store
-    return ProjectRepo.of({
-      insert: (project) => Effect.sync(() => void projects.set(project.id, project)),
-      find: (id) => Effect.sync(() => Option.fromNullishOr(projects.get(id)))
-    })
+    const { guard, tables } = yield* Store
+    const { projects } = tables
+    return guard(
+      ProjectRepo.of({
+        insert: (project) => Effect.sync(() => void projects.set(project.id, project)),
+        find: (id) => Effect.sync(() => Option.fromNullishOr(projects.get(id)))
+      })
+    )
   })
 )

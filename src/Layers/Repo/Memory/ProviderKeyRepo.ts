@@ -7,10 +7,13 @@ import { Store } from "./Store.ts"
 export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
-    const { providerKeys } = yield* Store
-    return ProviderKeyRepo.of({
-      insert: (key) => Effect.sync(() => void providerKeys.set(key.id, key)),
-      find: (id) => Effect.sync(() => Option.fromNullishOr(providerKeys.get(id)))
-    })
+    const { guard, tables } = yield* Store
+    const { providerKeys } = tables
+    return guard(
+      ProviderKeyRepo.of({
+        insert: (key) => Effect.sync(() => void providerKeys.set(key.id, key)),
+        find: (id) => Effect.sync(() => Option.fromNullishOr(providerKeys.get(id)))
+      })
+    )
   })
 )

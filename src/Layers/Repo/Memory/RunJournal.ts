@@ -6,19 +6,22 @@ import { Store } from "./Store.ts"
 export const layer = Layer.effect(
   RunJournal,
   Effect.gen(function* () {
-    const { leases, steps } = yield* Store
-    return RunJournal.of({
-      open: (run, worker) =>
-        Effect.sync(() => ({
-          finished: steps.get(run) ?? [],
-          record: (index, step) =>
-            Effect.sync(() => {
-              const known = steps.get(run) ?? []
-              if (leases.get(run)?.worker !== worker || index !== known.length) return false
-              steps.set(run, [...known, step])
-              return true
-            })
-        }))
-    })
+    const { guard, tables } = yield* Store
+    const { leases, steps } = tables
+    return guard(
+      RunJournal.of({
+        open: (run, worker) =>
+          Effect.sync(() => ({
+            finished: steps.get(run) ?? [],
+            record: (index, step) =>
+              Effect.sync(() => {
+                const known = steps.get(run) ?? []
+                if (leases.get(run)?.worker !== worker || index !== known.length) return false
+                steps.set(run, [...known, step])
+                return true
+              })
+          }))
+      })
+    )
   })
 )

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { Agent } from "../../../Schemas/Agent.ts"
 import type { Message, StoredConversation } from "../../../Schemas/Conversation.ts"
+import { Unavailable } from "../../../Schemas/Errors.ts"
 import type { JournalStep } from "../../../Schemas/Journal.ts"
 import type { MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
 import type { Project } from "../../../Schemas/Project.ts"
@@ -13,6 +14,7 @@ import type { Token } from "../../../Schemas/Token.ts"
 import type { User } from "../../../Schemas/User.ts"
 import type { Role, Workspace } from "../../../Schemas/Workspace.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
+import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 
 /** Until when a worker holds a run or a turn, in milliseconds of the Clock. */
@@ -38,44 +40,72 @@ const emptyTables = () => ({
   memoryEntries: new Map<string, MemoryEntry>()
 })
 
-/** The tables that the in-memory repositories share. Values are never changed in place. */
-export class Store extends Context.Service<Store, ReturnType<typeof emptyTables>>()(
-  "agentd/Layers/Repo/Memory/Store"
-) {
-  static readonly layer = Layer.sync(Store, emptyTables)
-}
+type Tables = ReturnType<typeof emptyTables>
 
 const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/Memory/InTransaction", {
   defaultValue: () => false
 })
 
-/** One transaction at a time; one that does not succeed puts every table back. */
+/** The tables that the in-memory repositories share. Values are never changed in place. */
+export class Store extends Context.Service<
+  Store,
+  {
+    readonly tables: Tables
+    /** Makes every method of a repository wait while somebody else's transaction is open. */
+    readonly guard: <Repo extends object>(repo: Repo) => Repo
+    /** One transaction at a time; one that does not succeed puts every table back, also a nested one. */
+    readonly transact: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  }
+>()("agentd/Layers/Repo/Memory/Store") {
+  static readonly layer = Layer.effect(
+    Store,
+    Effect.map(Semaphore.make(1), (semaphore) => {
+      const tables = emptyTables()
+      const all = Object.values(tables) as ReadonlyArray<Map<string, unknown>>
+
+      const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.flatMap(InTransaction, (within) => (within ? effect : semaphore.withPermit(effect)))
+
+      const undoable = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.suspend(() => {
+          const before = all.map((table) => Array.from(table))
+          return Effect.onExit(effect, (exit) =>
+            Effect.sync(() => {
+              if (exit._tag === "Success") return
+              all.forEach((table, index) => {
+                table.clear()
+                for (const [key, value] of before[index] ?? []) table.set(key, value)
+              })
+            })
+          )
+        })
+
+      const guarded = (member: unknown): unknown =>
+        typeof member === "function"
+          ? (...given: ReadonlyArray<unknown>) => alone(member(...given))
+          : alone(member as Effect.Effect<unknown>)
+
+      return Store.of({
+        tables,
+        guard: <Repo extends object>(repo: Repo) =>
+          Object.fromEntries(Object.entries(repo).map(([name, member]) => [name, guarded(member)])) as Repo,
+        transact: (effect) => alone(Effect.provideService(undoable(effect), InTransaction, true))
+      })
+    })
+  )
+}
+
 export const layerTransaction = Layer.effect(
   Transaction,
   Effect.gen(function* () {
-    const store = yield* Store
-    const semaphore = yield* Semaphore.make(1)
-    const tables = Object.values(store) as ReadonlyArray<Map<string, unknown>>
-
-    const isolated = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-      Effect.suspend(() => {
-        const before = tables.map((table) => Array.from(table))
-        return Effect.onExit(effect, (exit) =>
-          Effect.sync(() => {
-            if (exit._tag === "Success") return
-            tables.forEach((table, index) => {
-              table.clear()
-              for (const [key, value] of before[index] ?? []) table.set(key, value)
-            })
-          })
-        )
-      })
-
+    const { transact } = yield* Store
+    const { databaseTimeoutMillis } = yield* Settings
     return Transaction.of({
       run: (effect) =>
-        Effect.flatMap(InTransaction, (nested) =>
-          nested ? effect : semaphore.withPermit(isolated(Effect.provideService(effect, InTransaction, true)))
-        )
+        Effect.timeoutOrElse(transact(effect), {
+          duration: databaseTimeoutMillis,
+          orElse: () => Effect.fail(new Unavailable({ error: "the transaction took too long" }))
+        })
     })
   })
 )

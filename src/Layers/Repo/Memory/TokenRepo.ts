@@ -7,20 +7,29 @@ import { Store } from "./Store.ts"
 export const layer = Layer.effect(
   TokenRepo,
   Effect.gen(function* () {
-    const { tokens } = yield* Store
-    return TokenRepo.of({
-      insert: (token) => Effect.sync(() => void tokens.set(token.id, token)),
-      findByHash: (hash) =>
-        Effect.sync(() =>
-          Option.fromNullishOr(Array.from(tokens.values()).find((token) => token.hash === hash))
-        ),
-      revoke: (userId, id, at) =>
-        Effect.sync(() => {
-          const token = tokens.get(id)
-          if (token?.userId !== userId) return false
-          tokens.set(id, { ...token, revokedAt: token.revokedAt ?? at })
-          return true
-        })
-    })
+    const { guard, tables } = yield* Store
+    const { tokens } = tables
+    return guard(
+      TokenRepo.of({
+        insert: (token) =>
+          Effect.suspend(() => {
+            const taken = Array.from(tokens.values()).some(({ hash }) => hash === token.hash)
+            if (taken) return Effect.die(new Error("a token with this hash exists"))
+            tokens.set(token.id, token)
+            return Effect.void
+          }),
+        findByHash: (hash) =>
+          Effect.sync(() =>
+            Option.fromNullishOr(Array.from(tokens.values()).find((token) => token.hash === hash))
+          ),
+        revoke: (userId, id, at) =>
+          Effect.sync(() => {
+            const token = tokens.get(id)
+            if (token?.userId !== userId) return false
+            tokens.set(id, { ...token, revokedAt: token.revokedAt ?? at })
+            return true
+          })
+      })
+    )
   })
 )

@@ -8,21 +8,24 @@ import { Store } from "./Store.ts"
 export const layer = Layer.effect(
   UserRepo,
   Effect.gen(function* () {
-    const { users } = yield* Store
+    const { guard, tables } = yield* Store
+    const { users } = tables
     const byEmail = (email: string) =>
       Option.fromNullishOr(Array.from(users.values()).find((user) => user.email === email))
-    return UserRepo.of({
-      insert: (user) =>
-        Effect.suspend(() => {
-          if (Option.isSome(byEmail(user.email))) {
-            return new AlreadyExists({ error: "email: a user with this e-mail exists" })
-          }
-          users.set(user.id, user)
-          return Effect.void
-        }),
-      find: (id) => Effect.sync(() => Option.fromNullishOr(users.get(id))),
-      findByEmail: (email) => Effect.sync(() => byEmail(email)),
-      count: Effect.sync(() => users.size)
-    })
+    return guard(
+      UserRepo.of({
+        insert: (user) =>
+          Effect.suspend(() => {
+            if (Option.isSome(byEmail(user.email))) {
+              return new AlreadyExists({ error: "email: a user with this e-mail exists" })
+            }
+            users.set(user.id, user)
+            return Effect.void
+          }),
+        find: (id) => Effect.sync(() => Option.fromNullishOr(users.get(id))),
+        findByEmail: (email) => Effect.sync(() => byEmail(email)),
+        count: Effect.sync(() => users.size)
+      })
+    )
   })
 )

@@ -1,7 +1,9 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { SqlError, SqlErrorReason } from "effect/sql/SqlError"
 import { Unavailable } from "../../../Schemas/Errors.ts"
@@ -95,19 +97,28 @@ const bounded = <A, E, R>(effect: Effect.Effect<A, E, R>, millis: number) =>
   )
 
 const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.catch(
+  Effect.catchCause(
     effect,
-    (error): Effect.Effect<never, Exclude<E, SqlError | Schema.SchemaError> | Unavailable> => {
-      if (isSqlError(error)) {
-        return outOfReach.has(error.reason._tag)
-          ? Effect.andThen(Effect.logWarning("the database can't be reached", error.reason._tag), unavailable)
-          : Effect.die(error)
+    (cause): Effect.Effect<never, Exclude<E, SqlError | Schema.SchemaError> | Unavailable> => {
+      // A connection lost in a transaction is a defect of its rollback; the database is away all the same.
+      const lost = cause.reasons
+        .flatMap((reason) => (reason._tag === "Interrupt" ? [] : [causeOf(reason)]))
+        .find((error) => isSqlError(error) && outOfReach.has(error.reason._tag))
+      if (isSqlError(lost)) {
+        return Effect.andThen(
+          Effect.logWarning("the database can't be reached", lost.reason._tag),
+          unavailable
+        )
       }
-      return Schema.isSchemaError(error)
-        ? Effect.die(error)
-        : Effect.fail(error as Exclude<E, SqlError | Schema.SchemaError>)
+      const failure = Cause.findErrorOption(cause)
+      return Option.isSome(failure) && (isSqlError(failure.value) || Schema.isSchemaError(failure.value))
+        ? Effect.die(failure.value)
+        : Effect.failCause(cause as Cause.Cause<Exclude<E, SqlError | Schema.SchemaError>>)
     }
   )
+
+const causeOf = (reason: Cause.Fail<unknown> | Cause.Die): unknown =>
+  reason._tag === "Fail" ? reason.error : reason.defect
 
 const isSqlError = (error: unknown): error is SqlError =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "SqlError"

@@ -40,7 +40,9 @@ export const layer = Layer.effect(
             ${
               query === undefined
                 ? sql.literal("")
-                : sql`and position(lower(${query}) in lower(key || ' ' || value || ' ' || category)) > 0`
+                : sql`and exists (
+                    select from unnest(array[key, value, category]) as text
+                    where position(lower(${query}) in lower(text)) > 0)`
             }
             order by updated_at desc, id desc
             limit ${limit}`)

@@ -23,6 +23,7 @@ export const layer = Layer.effect(
                   insert into run_steps (run_id, index, step)
                   select id, ${index}::int, ${sql.json(step)} from runs
                   where id = ${id} and worker = ${worker} and status = 'RUNNING'
+                  for share
                   on conflict do nothing
                   returning index`)
               )

@@ -1,0 +1,27 @@
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Unavailable } from "../../src/Schemas/Errors.ts"
+import { Transaction } from "../../src/Services/Transaction.ts"
+import { UserRepo } from "../../src/Services/UserRepo.ts"
+import type { It } from "../support/Backends.ts"
+import { makeUser, newUser } from "../support/Fixtures.ts"
+
+/** To run with a `databaseTimeoutMillis` of well under five seconds. */
+export const suite = (it: It) =>
+  describe("Transaction, bounded", () => {
+    it.effect("is Unavailable when it takes too long, undone, and lets the next one in", () =>
+      Effect.gen(function* () {
+        const transaction = yield* Transaction
+        const users = yield* UserRepo
+        const user = yield* newUser
+        const error = yield* transaction
+          .run(Effect.andThen(users.insert(user), Effect.never))
+          .pipe(Effect.timeout("5 seconds"), Effect.flip)
+        assert.instanceOf(error, Unavailable)
+        assert.deepStrictEqual(yield* users.find(user.id), Option.none())
+        const next = yield* transaction.run(makeUser)
+        assert.deepStrictEqual(yield* users.find(next.id), Option.some(next))
+      })
+    )
+  })
