@@ -1,12 +1,7 @@
-import { setFlagsFromString } from "node:v8"
 import { Worker } from "node:worker_threads"
 import { exitCodes, type Reply, type Request, type WorkerOptions } from "./messages.ts"
 
 export type Answer = Extract<Reply, { readonly kind: "data" | "end" }>
-
-// Optimising all of PostgreSQL's WebAssembly at once takes half a gigabyte for seconds, for no gain that
-// could be measured; the flag holds for the process, whose only WebAssembly of size is this.
-setFlagsFromString("--wasm-tiering-budget=100000000")
 
 const exitReason = (code: number): string => {
   switch (code) {
