@@ -3,6 +3,7 @@ import * as Application from "./Layers/Application.ts"
 import * as Database from "./Layers/Database.ts"
 import * as Repo from "./Layers/Repo.ts"
 import { runMain } from "./Layers/Runtime.ts"
+import * as SecretBox from "./Layers/SecretBox.ts"
 import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
 import * as RunExecutor from "./Services/RunExecutor.ts"
@@ -11,6 +12,7 @@ import * as RunExecutor from "./Services/RunExecutor.ts"
 export const layer = Server.layer.pipe(
   Layer.provide(RunExecutor.layer),
   Layer.provide(Application.layer),
+  Layer.provide(SecretBox.layer),
   Layer.provide(Repo.layerPostgres),
   Layer.provide(Database.layer),
   Layer.provide(Settings.layer)

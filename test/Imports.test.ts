@@ -33,7 +33,8 @@ const rules: ReadonlyArray<{
   readonly packages: (path: string) => boolean
   readonly rooms: (target: string) => boolean
 }> = [
-  { room: /^Schemas$/, packages: (path) => !isOutside(path), rooms: () => false },
+  // croner is pure computation: what is valid, what a preview shows and what fires must be one function.
+  { room: /^Schemas$/, packages: (path) => !isOutside(path) || path === "croner", rooms: () => false },
   {
     room: /^Api$/,
     packages: (path) => !isOutside(path) || path.startsWith("effect/http-api/"),
@@ -50,7 +51,7 @@ const rules: ReadonlyArray<{
     rooms: (target) => /^(Schemas|Api|Services)\//.test(target)
   },
   {
-    room: /^Layers\/(Repo|Inference|Scheduler|Tools|Auth)$/,
+    room: /^Layers\/(Repo|Inference|Scheduler|SecretBox|Tools|Auth)$/,
     packages: () => true,
     rooms: (target) => /^(Schemas|Services)\//.test(target) || target === "Api/Authorization.ts"
   }

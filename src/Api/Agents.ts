@@ -6,7 +6,7 @@ import { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
 import type { AgentId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
-import { created, data, listQuery, pathId } from "./Fields.ts"
+import { created, data, listQuery, pathId, removed } from "./Fields.ts"
 
 /** Specification, Agents. */
 export const Agents = HttpApiGroup.make("agents")
@@ -39,3 +39,20 @@ export const Agents = HttpApiGroup.make("agents")
   .middleware(Validation)
   .middleware(Authorization)
   .annotateMerge(OpenApi.annotations({ title: "Agents" }))
+
+/** CONTRACT.md section 8: beyond the specification. */
+export const AgentsExtension = HttpApiGroup.make("agentsExtension")
+  .add(
+    HttpApiEndpoint.delete("remove", "/api/agents/:id", {
+      params: { id: pathId<AgentId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Delete an agent; its runs, conversations and cron jobs stay without one"
+      })
+    )
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "extension" }))

@@ -7,7 +7,7 @@ import { Conversation, SendMessage } from "../Schemas/Conversation.ts"
 import type { ConversationId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { BusyOrInactive, NotFound } from "./Errors.ts"
-import { data, listQuery, maxOffset, pathId, wholeNumber } from "./Fields.ts"
+import { data, listQuery, maxOffset, pathId, removed, wholeNumber } from "./Fields.ts"
 
 const conversations = "/api/chat/conversations"
 
@@ -52,7 +52,7 @@ export const Chat = HttpApiGroup.make("chat")
     }).annotateMerge(OpenApi.annotations({ summary: "Read a conversation with all its messages" })),
     HttpApiEndpoint.delete("remove", `${conversations}/:id`, {
       params: { id: pathId<ConversationId>() },
-      success: data(Schema.Struct({ success: Schema.Literal(true) })),
+      success: removed,
       error: NotFound
     }).annotateMerge(
       OpenApi.annotations({

@@ -1,6 +1,7 @@
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import { AgentInactive as AgentInactiveError } from "../Schemas/Agent.ts"
+import { PlanLimitExceeded as PlanLimitExceededError } from "../Schemas/Connector.ts"
 import { ConversationBusy as ConversationBusyError } from "../Schemas/Conversation.ts"
 import * as Errors from "../Schemas/Errors.ts"
 
@@ -61,7 +62,10 @@ export const Unauthenticated = respond(
   { unauthenticated: Errors.Unauthenticated },
   { "www-authenticate": "Bearer" }
 )
-export const Forbidden = respond(403, { forbidden: Errors.Forbidden })
+export const Forbidden = respond(403, {
+  forbidden: Errors.Forbidden,
+  plan_limit_exceeded: PlanLimitExceededError
+})
 export const NotFound = respond(404, { not_found: Errors.NotFound })
 export const AgentInactive = respond(409, { agent_inactive: AgentInactiveError })
 export const BusyOrInactive = respond(409, {

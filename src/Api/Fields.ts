@@ -8,6 +8,9 @@ export const data = <S extends Schema.Top>(schema: S) => Schema.Struct({ data: s
 /** 201 `{"data": …}`. */
 export const created = <S extends Schema.Top>(schema: S) => data(schema).pipe(HttpApiSchema.status(201))
 
+/** What a deletion answers, as that of a conversation does (specification, Chat). */
+export const removed = data(Schema.Struct({ success: Schema.Literal(true) }))
+
 /** The `{id}` of a path: any text, since one that names nothing is a 404 and not a 400. */
 export const pathId = <B extends string>() => Schema.String as unknown as Schema.Codec<B, string>
 
@@ -23,8 +26,11 @@ export const wholeNumber = (minimum: number, maximum: number) =>
     )
   )
 
-/** What every list takes (section 3). */
-export const listQuery = { workspaceId: WorkspaceId, projectId: Schema.optionalKey(ProjectId) }
+/** What a list of a whole workspace takes. */
+export const workspaceQuery = { workspaceId: WorkspaceId }
+
+/** What every list takes that can be narrowed to a project (section 3). */
+export const listQuery = { ...workspaceQuery, projectId: Schema.optionalKey(ProjectId) }
 
 /** The largest `offset` of a paged list. */
 export const maxOffset = 1_000_000_000

@@ -2,7 +2,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { AgentId } from "../Schemas/Ids.ts"
+import { AgentId, CronJobId } from "../Schemas/Ids.ts"
 import { Run, RunStatus } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { listQuery, maxOffset, wholeNumber } from "./Fields.ts"
@@ -15,6 +15,7 @@ export const Runs = HttpApiGroup.make("runs")
         ...listQuery,
         status: Schema.optionalKey(RunStatus),
         agentId: Schema.optionalKey(AgentId),
+        cronJobId: Schema.optionalKey(CronJobId),
         limit: Schema.optionalKey(wholeNumber(1, 100)),
         offset: Schema.optionalKey(wholeNumber(0, maxOffset))
       },

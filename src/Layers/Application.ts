@@ -4,20 +4,39 @@ import { Accounts } from "../Services/Accounts.ts"
 import { AgentLoop } from "../Services/AgentLoop.ts"
 import { Agents } from "../Services/Agents.ts"
 import { Chat } from "../Services/Chat.ts"
+import { Connectors } from "../Services/Connectors.ts"
+import { CronJobs } from "../Services/CronJobs.ts"
 import { Ids } from "../Services/Ids.ts"
 import type { Inference } from "../Services/Inference.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
+import { Memory } from "../Services/Memory.ts"
+import { Projects } from "../Services/Projects.ts"
+import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { References } from "../Services/References.ts"
 import { Runs } from "../Services/Runs.ts"
 import { RunWakeup } from "../Services/RunWakeup.ts"
+import { Tokens } from "../Services/Tokens.ts"
 import { Turns } from "../Services/Turns.ts"
+import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
 import * as Models from "./Inference.ts"
 import * as Tools from "./Tools.ts"
 
 /** Every use case over these models; the repositories and settings are still to be provided. */
 export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
-  Layer.mergeAll(Accounts.layer, Agents.layer, Chat.layer, Runs.layer).pipe(
+  Layer.mergeAll(
+    Accounts.layer,
+    Agents.layer,
+    Chat.layer,
+    Connectors.layer,
+    CronJobs.layer,
+    Memory.layer,
+    Projects.layer,
+    ProviderKeys.layer,
+    Runs.layer,
+    Tokens.layer,
+    Workspaces.layer
+  ).pipe(
     Layer.provideMerge(Layer.mergeAll(Turns.layer, References.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunWakeup.layer)),
     Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),

@@ -35,6 +35,10 @@ export const layer = Layer.effect(
         const user = yield* users.find(token.value.userId)
         return Option.isSome(user) ? user.value : yield* refused
       }),
+      revoke: Effect.fn("Auth.revoke")(function* (secret) {
+        const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))
+        if (Option.isSome(token)) yield* tokens.revoke(token.value.userId, token.value.id, yield* now)
+      }),
       issue: Effect.fn("Auth.issue")(function* ({ expiresAt, name, userId }) {
         const secret = tokenPrefix + Base64Url.encode(yield* random.randomBytes(secretBytes))
         const token = {

@@ -6,13 +6,29 @@ import * as Authorization from "./Auth/Authorization.ts"
 import * as Agents from "./Http/Agents.ts"
 import * as Boundary from "./Http/Boundary.ts"
 import * as Chat from "./Http/Chat.ts"
+import * as Connectors from "./Http/Connectors.ts"
+import * as Credentials from "./Http/Credentials.ts"
+import * as CronJobs from "./Http/CronJobs.ts"
+import * as Memory from "./Http/Memory.ts"
 import * as Runs from "./Http/Runs.ts"
 import * as System from "./Http/System.ts"
 import * as Tasks from "./Http/Tasks.ts"
 import * as Validation from "./Http/Validation.ts"
+import * as Workspaces from "./Http/Workspaces.ts"
 
 /** The handlers of every group. */
-export const layerHandlers = Layer.mergeAll(Agents.layer, Chat.layer, Runs.layer, System.layer, Tasks.layer)
+export const layerHandlers = Layer.mergeAll(
+  Agents.layer,
+  Chat.layer,
+  Connectors.layer,
+  Credentials.layer,
+  CronJobs.layer,
+  Memory.layer,
+  Runs.layer,
+  System.layer,
+  Tasks.layer,
+  Workspaces.layer
+)
 
 /** Every route of the service. */
 export const layer = Layer.mergeAll(

@@ -1,6 +1,8 @@
 import * as Layer from "effect/Layer"
 import * as MemoryAgentRepo from "./Repo/Memory/AgentRepo.ts"
+import * as MemoryConnectorRepo from "./Repo/Memory/ConnectorRepo.ts"
 import * as MemoryConversationRepo from "./Repo/Memory/ConversationRepo.ts"
+import * as MemoryCronJobRepo from "./Repo/Memory/CronJobRepo.ts"
 import * as MemoryMemoryRepo from "./Repo/Memory/MemoryRepo.ts"
 import * as MemoryProjectRepo from "./Repo/Memory/ProjectRepo.ts"
 import * as MemoryProviderKeyRepo from "./Repo/Memory/ProviderKeyRepo.ts"
@@ -15,7 +17,9 @@ import * as MemoryTokenRepo from "./Repo/Memory/TokenRepo.ts"
 import * as MemoryUserRepo from "./Repo/Memory/UserRepo.ts"
 import * as MemoryWorkspaceRepo from "./Repo/Memory/WorkspaceRepo.ts"
 import * as PostgresAgentRepo from "./Repo/Postgres/AgentRepo.ts"
+import * as PostgresConnectorRepo from "./Repo/Postgres/ConnectorRepo.ts"
 import * as PostgresConversationRepo from "./Repo/Postgres/ConversationRepo.ts"
+import * as PostgresCronJobRepo from "./Repo/Postgres/CronJobRepo.ts"
 import {
   Database,
   layerHealth as layerPostgresHealth,
@@ -35,7 +39,9 @@ export const layerMemory = Layer.mergeAll(
   layerMemoryHealth,
   layerMemoryTransaction,
   MemoryAgentRepo.layer,
+  MemoryConnectorRepo.layer,
   MemoryConversationRepo.layer,
+  MemoryCronJobRepo.layer,
   MemoryMemoryRepo.layer,
   MemoryProjectRepo.layer,
   MemoryProviderKeyRepo.layer,
@@ -51,7 +57,9 @@ export const layerPostgres = Layer.mergeAll(
   layerPostgresHealth,
   layerPostgresTransaction,
   PostgresAgentRepo.layer,
+  PostgresConnectorRepo.layer,
   PostgresConversationRepo.layer,
+  PostgresCronJobRepo.layer,
   PostgresMemoryRepo.layer,
   PostgresProjectRepo.layer,
   PostgresProviderKeyRepo.layer,

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { UserId, WorkspaceId } from "./Ids.ts"
+import { maxTokenDays } from "./Token.ts"
 import { Plan } from "./Workspace.ts"
 
 /** What the first start makes, and `bootstrap` prints (CONTRACT.md section 1). */
@@ -52,9 +53,6 @@ export type AccountResult = typeof AccountResult.Type
 export class AccountError extends Schema.TaggedError<AccountError>()("AccountError", {
   error: Schema.String
 }) {}
-
-/** The longest life that a token can be given on purpose: ten years. */
-export const maxTokenDays = 3650
 
 /** Days of a duration such as `30d`, `12h` or `2w`; undefined for anything else. */
 export const daysOf = (duration: string): number | undefined => {

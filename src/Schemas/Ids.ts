@@ -26,6 +26,10 @@ const id = text(1, 100)
 
 export const AgentId = id.pipe(Schema.brand("AgentId"))
 export type AgentId = typeof AgentId.Type
+export const CronJobId = id.pipe(Schema.brand("CronJobId"))
+export type CronJobId = typeof CronJobId.Type
+export const ConnectorId = id.pipe(Schema.brand("ConnectorId"))
+export type ConnectorId = typeof ConnectorId.Type
 export const ConversationId = id.pipe(Schema.brand("ConversationId"))
 export type ConversationId = typeof ConversationId.Type
 export const MemoryEntryId = id.pipe(Schema.brand("MemoryEntryId"))

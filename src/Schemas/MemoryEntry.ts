@@ -21,3 +21,13 @@ export const MemoryEntry = Schema.Struct({
   updatedAt: Schema.Date
 }).annotate({ identifier: "MemoryEntry" })
 export type MemoryEntry = typeof MemoryEntry.Type
+
+/** Specification, POST /api/chat/memory. */
+export const UpsertMemory = Schema.Struct({
+  workspaceId: WorkspaceId,
+  key: MemoryKey,
+  value: MemoryValue,
+  projectId: Schema.optionalKey(Schema.NullOr(ProjectId)),
+  category: Schema.optionalKey(Schema.NullOr(MemoryCategory))
+}).annotate({ identifier: "UpsertMemory" })
+export type UpsertMemory = typeof UpsertMemory.Type

@@ -8,5 +8,10 @@ export const Project = Schema.Struct({
   workspaceId: WorkspaceId,
   name: text(1, 100),
   createdAt: Schema.Date
-})
+}).annotate({ identifier: "Project" })
 export type Project = typeof Project.Type
+
+export const CreateProject = Schema.Struct({ workspaceId: WorkspaceId, name: text(1, 100) }).annotate({
+  identifier: "CreateProject"
+})
+export type CreateProject = typeof CreateProject.Type

@@ -11,13 +11,56 @@ export const ProviderKeySummary = Schema.Struct({
 })
 export type ProviderKeySummary = typeof ProviderKeySummary.Type
 
-/** A stored key of an inference provider, without its secret. */
+/** CONTRACT.md section 8. `openai-compatible` needs a `baseUrl`: Ollama, vLLM, LM Studio … */
+export const Provider = Schema.Literals(["openai", "anthropic", "google", "openai-compatible", "offline"])
+export type Provider = typeof Provider.Type
+
+const name = text(1, 100)
+const model = text(1, 200)
+
+const BaseUrl = text(1, 2000).check(
+  Schema.makeFilter((value: string) =>
+    /^https?:\/\//i.test(value) && URL.canParse(value) ? undefined : "must be an http or https address"
+  )
+)
+
+/** A key of an inference provider as callers see it: the key itself is never returned. */
 export const ProviderKey = Schema.Struct({
   id: ProviderKeyId,
   workspaceId: WorkspaceId,
-  name: text(1, 100),
-  provider: text(1, 50),
-  model: text(1, 200),
+  name: Schema.String,
+  provider: Provider,
+  model: Schema.String,
+  baseUrl: Schema.NullOr(Schema.String),
+  hasApiKey: Schema.Boolean,
   createdAt: Schema.Date
-})
+}).annotate({ identifier: "ProviderKey" })
 export type ProviderKey = typeof ProviderKey.Type
+
+/** CONTRACT.md section 8, POST /api/provider-keys. */
+export const CreateProviderKey = Schema.Struct({
+  workspaceId: WorkspaceId,
+  name,
+  provider: Provider,
+  model,
+  apiKey: Schema.optionalKey(Schema.NullOr(text(1, 1000))),
+  baseUrl: Schema.optionalKey(Schema.NullOr(BaseUrl))
+})
+  .check(
+    Schema.makeFilter((input: { readonly provider: Provider; readonly baseUrl?: string | null }) =>
+      input.provider === "openai-compatible" && input.baseUrl == null
+        ? { path: ["baseUrl"], issue: "is required for openai-compatible" }
+        : undefined
+    )
+  )
+  .annotate({ identifier: "CreateProviderKey" })
+export type CreateProviderKey = typeof CreateProviderKey.Type
+
+/** A key as it is stored: sealed. */
+export const StoredProviderKey = Schema.Struct({
+  ...ProviderKey.fields,
+  sealedApiKey: Schema.NullOr(Schema.String)
+})
+export type StoredProviderKey = typeof StoredProviderKey.Type
+
+export const toProviderKey = ({ sealedApiKey: _, ...key }: StoredProviderKey): ProviderKey => key

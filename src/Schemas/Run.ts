@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { AgentId, ProjectId, ProviderKeyId, RunId, WorkspaceId } from "./Ids.ts"
+import { AgentId, CronJobId, ProjectId, ProviderKeyId, RunId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
@@ -56,6 +56,7 @@ export type CreateTask = typeof CreateTask.Type
 export const StoredRun = Schema.Struct({
   ...Run.fields,
   agentId: Schema.NullOr(AgentId),
+  cronJobId: Schema.NullOr(CronJobId),
   autonomyLevel: AutonomyLevel,
   selectedProvider: Schema.NullOr(Schema.String),
   selectedModel: Schema.NullOr(Schema.String),

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { TokenId, UserId } from "./Ids.ts"
+import { text } from "./Text.ts"
 
 /** A bearer token as it is stored: the SHA-256 of the secret in hexadecimal, never the secret. */
 export const Token = Schema.Struct({
@@ -22,3 +23,47 @@ export const isUsable = (token: Pick<Token, "expiresAt" | "revokedAt">, now: Dat
 
 /** Whether a credential has the form of a token, so that nothing else reaches the database. */
 export const looksLikeToken = (secret: string): boolean => /^agentd_[A-Za-z0-9_-]{22,128}$/.test(secret)
+
+/** The longest life that a token can be given on purpose: ten years. */
+export const maxTokenDays = 3650
+
+/** A token as its user sees it. */
+export const TokenView = Schema.Struct({
+  id: TokenId,
+  name: Schema.String,
+  createdAt: Schema.Date,
+  expiresAt: Schema.NullOr(Schema.Date)
+}).annotate({ identifier: "Token" })
+export type TokenView = typeof TokenView.Type
+
+/** A new token: the only time that the secret is shown. */
+export const NewToken = Schema.Struct({ ...TokenView.fields, token: Schema.String }).annotate({
+  identifier: "NewToken"
+})
+export type NewToken = typeof NewToken.Type
+
+/** CONTRACT.md section 8, POST /api/tokens. */
+export const CreateToken = Schema.Struct({
+  name: text(1, 100),
+  expiresInDays: Schema.optionalKey(
+    Schema.NullOr(
+      Schema.Int.check(
+        Schema.makeFilter(
+          (value: number) =>
+            value >= 1 && value <= maxTokenDays
+              ? undefined
+              : `must be a whole number from 1 to ${maxTokenDays}`,
+          { toJsonSchema: () => ({ minimum: 1, maximum: maxTokenDays }) }
+        )
+      )
+    )
+  )
+}).annotate({ identifier: "CreateToken" })
+export type CreateToken = typeof CreateToken.Type
+
+export const toTokenView = ({ createdAt, expiresAt, id, name }: Token): TokenView => ({
+  id,
+  name,
+  createdAt,
+  expiresAt
+})

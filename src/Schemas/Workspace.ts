@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { WorkspaceId } from "./Ids.ts"
+import { UserId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 
 export const Plan = Schema.Literals(["free", "pro"])
@@ -19,3 +19,36 @@ export const Workspace = Schema.Struct({
   updatedAt: Schema.Date
 })
 export type Workspace = typeof Workspace.Type
+
+/** A workspace as a caller sees it: with the caller's own role. */
+export const WorkspaceView = Schema.Struct({ ...Workspace.fields, role: Role }).annotate({
+  identifier: "Workspace"
+})
+export type WorkspaceView = typeof WorkspaceView.Type
+
+export const CreateWorkspace = Schema.Struct({ name: WorkspaceName }).annotate({
+  identifier: "CreateWorkspace"
+})
+export type CreateWorkspace = typeof CreateWorkspace.Type
+
+export const UpdateWorkspace = Schema.Struct({ name: Schema.optionalKey(WorkspaceName) }).annotate({
+  identifier: "UpdateWorkspace"
+})
+export type UpdateWorkspace = typeof UpdateWorkspace.Type
+
+/** Somebody who belongs to a workspace. */
+export const Member = Schema.Struct({
+  userId: UserId,
+  email: Schema.String,
+  role: Role,
+  createdAt: Schema.Date
+}).annotate({ identifier: "Member" })
+export type Member = typeof Member.Type
+
+export const AddMember = Schema.Struct({ email: Schema.String, role: Schema.optionalKey(Role) }).annotate({
+  identifier: "AddMember"
+})
+export type AddMember = typeof AddMember.Type
+
+/** How many connectors may be active at once; null is no limit (specification, Limits). */
+export const activeConnectorLimit = (plan: Plan): number | null => (plan === "free" ? 5 : null)

@@ -17,6 +17,8 @@ export class AgentRepo extends Context.Service<
       readonly workspaceId: WorkspaceId
       readonly projectId?: ProjectId | undefined
     }) => Effect.Effect<ReadonlyArray<Agent>, Unavailable>
+    /** What named the agent has none afterwards. False when it was gone. */
+    readonly remove: (id: AgentId) => Effect.Effect<boolean, Unavailable>
     /** Atomic: absent fields keep what they have at that moment. None when there is no such agent. */
     readonly update: (
       id: AgentId,

@@ -31,6 +31,7 @@ export class Agents extends Context.Service<
       filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
     ) => Effect.Effect<ReadonlyArray<Agent>, Forbidden | InvalidInput | Unavailable>
     readonly get: (user: User, id: AgentId) => Effect.Effect<Agent, NotFound | Unavailable>
+    readonly remove: (user: User, id: AgentId) => Effect.Effect<void, NotFound | Unavailable>
     readonly update: (
       user: User,
       id: AgentId,
@@ -73,6 +74,10 @@ export class Agents extends Context.Service<
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* repo.list(filter)
+        }),
+        remove: Effect.fn("Agents.remove")(function* (user, id) {
+          yield* get(user, id)
+          if (!(yield* repo.remove(id))) return yield* notFound("agent")
         }),
         update: Effect.fn("Agents.update")(function* (user, id, patch) {
           const agent = yield* get(user, id)

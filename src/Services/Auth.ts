@@ -12,6 +12,8 @@ export class Auth extends Context.Service<
   {
     /** The user of a bearer token or `session` cookie. One sentence for all that is wrong with it. */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<User, Unauthenticated | Unavailable>
+    /** Ends the token with this secret, if there is one. */
+    readonly revoke: (secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
     /** Makes a token of 256 random bits. The secret is in the answer and nowhere else. */
     readonly issue: (options: {
       readonly userId: UserId

@@ -1,5 +1,6 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { MemoryEntry } from "../Schemas/MemoryEntry.ts"
@@ -21,6 +22,16 @@ export class MemoryRepo extends Context.Service<
       readonly category: string | null
       readonly at: Date
     }) => Effect.Effect<MemoryEntry, Unavailable>
+    readonly find: (id: MemoryEntryId) => Effect.Effect<Option.Option<MemoryEntry>, Unavailable>
+    /** All that match, oldest first; without `projectId` those of every project and of none. */
+    readonly list: (filter: {
+      readonly workspaceId: WorkspaceId
+      readonly projectId?: ProjectId | undefined
+      readonly category?: string | undefined
+      readonly key?: string | undefined
+    }) => Effect.Effect<ReadonlyArray<MemoryEntry>, Unavailable>
+    /** False when it was gone. */
+    readonly remove: (id: MemoryEntryId) => Effect.Effect<boolean, Unavailable>
     /**
      * Up to `limit` entries of the project and of the workspace as a whole whose key, value or category
      * contains `query` (case does not matter; all without one), the latest written first.

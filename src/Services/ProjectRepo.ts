@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { ProjectId } from "../Schemas/Ids.ts"
+import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { Project } from "../Schemas/Project.ts"
 
 /** The projects of workspaces. */
@@ -10,6 +10,8 @@ export class ProjectRepo extends Context.Service<
   ProjectRepo,
   {
     readonly insert: (project: Project) => Effect.Effect<void, Unavailable>
+    /** All of the workspace, oldest first. */
+    readonly list: (workspaceId: WorkspaceId) => Effect.Effect<ReadonlyArray<Project>, Unavailable>
     readonly find: (id: ProjectId) => Effect.Effect<Option.Option<Project>, Unavailable>
   }
 >()("agentd/Services/ProjectRepo") {}

@@ -2,14 +2,18 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { ProviderKeyId } from "../Schemas/Ids.ts"
-import type { ProviderKey } from "../Schemas/ProviderKey.ts"
+import type { ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { StoredProviderKey } from "../Schemas/ProviderKey.ts"
 
-/** The keys of inference providers that workspaces hold. */
+/** The keys of inference providers that workspaces hold, sealed. */
 export class ProviderKeyRepo extends Context.Service<
   ProviderKeyRepo,
   {
-    readonly insert: (key: ProviderKey) => Effect.Effect<void, Unavailable>
-    readonly find: (id: ProviderKeyId) => Effect.Effect<Option.Option<ProviderKey>, Unavailable>
+    readonly insert: (key: StoredProviderKey) => Effect.Effect<void, Unavailable>
+    /** All of the workspace, oldest first. */
+    readonly list: (workspaceId: WorkspaceId) => Effect.Effect<ReadonlyArray<StoredProviderKey>, Unavailable>
+    /** Agents and runs that named it have none afterwards. False when it was gone. */
+    readonly remove: (id: ProviderKeyId) => Effect.Effect<boolean, Unavailable>
+    readonly find: (id: ProviderKeyId) => Effect.Effect<Option.Option<StoredProviderKey>, Unavailable>
   }
 >()("agentd/Services/ProviderKeyRepo") {}

@@ -5,9 +5,18 @@ import * as Option from "effect/Option"
 import type { Agent } from "../Schemas/Agent.ts"
 import type { StoredConversation } from "../Schemas/Conversation.ts"
 import { type InvalidInput, type Unavailable, unknownReference } from "../Schemas/Errors.ts"
-import type { AgentId, ConversationId, ProjectId, ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
+import type {
+  AgentId,
+  ConversationId,
+  CronJobId,
+  ProjectId,
+  ProviderKeyId,
+  WorkspaceId
+} from "../Schemas/Ids.ts"
 import { AgentRepo } from "./AgentRepo.ts"
+import { ConnectorRepo } from "./ConnectorRepo.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
+import { CronJobRepo } from "./CronJobRepo.ts"
 import { ProjectRepo } from "./ProjectRepo.ts"
 import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
 
@@ -15,6 +24,7 @@ import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
 export interface Referred {
   readonly projectId?: ProjectId | null | undefined
   readonly agentId?: AgentId | null | undefined
+  readonly cronJobId?: CronJobId | null | undefined
   readonly providerKeyId?: ProviderKeyId | null | undefined
   readonly conversationId?: ConversationId | null | undefined
   readonly connectorIds?: ReadonlyArray<string> | undefined
@@ -40,7 +50,9 @@ export class References extends Context.Service<
     References,
     Effect.gen(function* () {
       const agents = yield* AgentRepo
+      const connectors = yield* ConnectorRepo
       const conversations = yield* ConversationRepo
+      const cronJobs = yield* CronJobRepo
       const projects = yield* ProjectRepo
       const providerKeys = yield* ProviderKeyRepo
 
@@ -61,8 +73,10 @@ export class References extends Context.Service<
       return References.of({
         resolve: Effect.fn("References.resolve")(function* (workspaceId, referred) {
           yield* within(workspaceId, "projectId", referred.projectId, projects.find)
+          yield* within(workspaceId, "cronJobId", referred.cronJobId, cronJobs.find)
           yield* within(workspaceId, "providerKeyId", referred.providerKeyId, providerKeys.find)
-          if (referred.connectorIds !== undefined && referred.connectorIds.length > 0) {
+          const connectorIds = Array.from(new Set(referred.connectorIds))
+          if ((yield* connectors.countOf(workspaceId, connectorIds)) < connectorIds.length) {
             return yield* unknownReference("connectorIds")
           }
           return {

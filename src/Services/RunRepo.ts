@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { Usage } from "../Schemas/Usage.ts"
 
@@ -23,6 +23,7 @@ export class RunRepo extends Context.Service<
       readonly projectId?: ProjectId | undefined
       readonly status?: RunStatus | undefined
       readonly agentId?: AgentId | undefined
+      readonly cronJobId?: CronJobId | undefined
       readonly limit: number
       readonly offset: number
     }) => Effect.Effect<{ readonly runs: ReadonlyArray<StoredRun>; readonly total: number }, Unavailable>

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Agent, AgentInactive } from "../Schemas/Agent.ts"
 import type { Forbidden, InvalidInput, Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import { type CreateTask, type Run, type RunStatus, toRun } from "../Schemas/Run.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
@@ -30,6 +30,7 @@ export class Runs extends Context.Service<
         readonly projectId?: ProjectId | undefined
         readonly status?: RunStatus | undefined
         readonly agentId?: AgentId | undefined
+        readonly cronJobId?: CronJobId | undefined
         readonly limit: number
         readonly offset: number
       }
@@ -64,6 +65,7 @@ export class Runs extends Context.Service<
             createdAt: at,
             updatedAt: at,
             agentId: agent?.id ?? null,
+            cronJobId: null,
             autonomyLevel: input.autonomyLevel ?? "semi-autonomous",
             selectedProvider: input.selectedProvider ?? null,
             selectedModel: input.selectedModel ?? null,
@@ -80,7 +82,8 @@ export class Runs extends Context.Service<
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, {
             projectId: filter.projectId,
-            agentId: filter.agentId
+            agentId: filter.agentId,
+            cronJobId: filter.cronJobId
           })
           const { runs, total } = yield* repo.list(filter)
           return { runs: runs.map(toRun), total }

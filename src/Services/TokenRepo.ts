@@ -12,6 +12,8 @@ export class TokenRepo extends Context.Service<
     readonly insert: (token: Token) => Effect.Effect<void, Unavailable>
     /** At most one: hashes are unique. Also expired and revoked ones. */
     readonly findByHash: (hash: string) => Effect.Effect<Option.Option<Token>, Unavailable>
+    /** Those that are neither revoked nor expired at `now`, oldest first. */
+    readonly list: (userId: UserId, now: Date) => Effect.Effect<ReadonlyArray<Token>, Unavailable>
     /** Idempotent: the first moment of revocation stays. False when the user has no such token. */
     readonly revoke: (userId: UserId, id: TokenId, at: Date) => Effect.Effect<boolean, Unavailable>
   }

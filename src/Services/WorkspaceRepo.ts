@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
-import type { Plan, Role, Workspace } from "../Schemas/Workspace.ts"
+import type { Member, Plan, Role, Workspace, WorkspaceView } from "../Schemas/Workspace.ts"
 
 /** Workspaces and who belongs to them. */
 export class WorkspaceRepo extends Context.Service<
@@ -11,6 +11,12 @@ export class WorkspaceRepo extends Context.Service<
   {
     readonly insert: (workspace: Workspace) => Effect.Effect<void, Unavailable>
     readonly find: (id: WorkspaceId) => Effect.Effect<Option.Option<Workspace>, Unavailable>
+    /** As `find`, and nobody else locks or changes it before the surrounding transaction ends. */
+    readonly lock: (id: WorkspaceId) => Effect.Effect<Option.Option<Workspace>, Unavailable>
+    /** Those that the user is a member of, oldest first. */
+    readonly list: (userId: UserId) => Effect.Effect<ReadonlyArray<WorkspaceView>, Unavailable>
+    /** False when there is no such workspace. */
+    readonly rename: (id: WorkspaceId, name: string, at: Date) => Effect.Effect<boolean, Unavailable>
     /** False when there is no such workspace. */
     readonly setPlan: (id: WorkspaceId, plan: Plan, at: Date) => Effect.Effect<boolean, Unavailable>
     /** Idempotent: adding a member again sets the role. */
@@ -20,6 +26,10 @@ export class WorkspaceRepo extends Context.Service<
       role: Role,
       at: Date
     ) => Effect.Effect<void, Unavailable>
+    /** Oldest first. */
+    readonly members: (id: WorkspaceId) => Effect.Effect<ReadonlyArray<Member>, Unavailable>
+    /** False when the user was no member. */
+    readonly removeMember: (id: WorkspaceId, userId: UserId) => Effect.Effect<boolean, Unavailable>
     /** None when the user is no member, or there is no such workspace. */
     readonly role: (id: WorkspaceId, userId: UserId) => Effect.Effect<Option.Option<Role>, Unavailable>
   }

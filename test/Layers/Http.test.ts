@@ -55,7 +55,7 @@ describe("HTTP errors", () => {
       isError(conversation, 404, "not_found", "conversation not found")
       const other = yield* send("PUT", "/api/agents/agent_x", { token })
       isError(other, 405, "method_not_allowed")
-      assert.strictEqual(other.headers.get("allow"), "GET, HEAD, PATCH")
+      assert.strictEqual(other.headers.get("allow"), "GET, HEAD, PATCH, DELETE")
       isError(yield* send("POST", "/health/live"), 405, "method_not_allowed")
       isError(yield* send("POST", "/openapi.json"), 405, "method_not_allowed")
     }).pipe(Effect.provide(layerOffline()))
@@ -159,6 +159,7 @@ describe("HTTP errors", () => {
             insert: () => Effect.die("x"),
             find: () => Effect.fail(new Unavailable({ error: "away" })),
             list: () => Effect.die(new Error("secret")),
+            remove: () => Effect.succeed(false),
             update: () => Effect.succeed(Option.none())
           })
         )
@@ -225,8 +226,15 @@ describe("agents over HTTP", () => {
       const projectId = "proj_1" as ProjectId
       const providerKeyId = "pkey_1" as ProviderKeyId
       yield* projects.insert({ id: projectId, workspaceId, name: "p", createdAt: at })
-      const key = { id: providerKeyId, name: "k", provider: "openai", model: "m" }
-      yield* keys.insert({ ...key, workspaceId, createdAt: at })
+      const key = { id: providerKeyId, name: "k", provider: "openai" as const, model: "m" }
+      yield* keys.insert({
+        ...key,
+        workspaceId,
+        baseUrl: null,
+        hasApiKey: false,
+        sealedApiKey: null,
+        createdAt: at
+      })
       const created = yield* send("POST", "/api/agents", {
         token,
         json: { workspaceId, name: "A", projectId, providerKeyId, unknown: true }

@@ -12,7 +12,7 @@ import type {
   WorkspaceId
 } from "../../src/Schemas/Ids.ts"
 import type { Project } from "../../src/Schemas/Project.ts"
-import type { ProviderKey } from "../../src/Schemas/ProviderKey.ts"
+import type { StoredProviderKey } from "../../src/Schemas/ProviderKey.ts"
 import type { StoredRun } from "../../src/Schemas/Run.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
 import type { Workspace } from "../../src/Schemas/Workspace.ts"
@@ -67,12 +67,15 @@ export const makeProject = Effect.fnUntraced(function* (workspaceId: WorkspaceId
 
 export const makeProviderKey = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
   const id = yield* newId<ProviderKeyId>("providerKey")
-  const key: ProviderKey = {
+  const key: StoredProviderKey = {
     id,
     workspaceId,
     name: unicode,
     provider: "openai",
     model: "gpt-5",
+    baseUrl: null,
+    hasApiKey: false,
+    sealedApiKey: null,
     createdAt: at()
   }
   yield* (yield* ProviderKeyRepo).insert(key)
@@ -142,6 +145,7 @@ export const makeRun = Effect.fnUntraced(function* (
     selectedProvider: null,
     selectedModel: null,
     providerKeyId: null,
+    cronJobId: null,
     connectorIds: null,
     error: null,
     attempts: 0,

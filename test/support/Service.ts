@@ -6,6 +6,7 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Repo from "../../src/Layers/Repo.ts"
+import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
@@ -61,6 +62,11 @@ export const calls = (...names: ReadonlyArray<string>): ReadonlyArray<InferenceE
   finish
 ]
 
+const layerSecretBox = Ring.layer({
+  current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"),
+  former: []
+})
+
 /** Every use case in memory, with the offline model. */
 export const layerOffline = (settings: Partial<SettingsShape> = {}) => layerOver(Layer.empty, settings)
 
@@ -68,6 +74,7 @@ export const layerOffline = (settings: Partial<SettingsShape> = {}) => layerOver
 export const layerOver = <P>(ports: Layer.Layer<P>, settings: Partial<SettingsShape> = {}) =>
   Application.layer.pipe(
     Layer.provide(ports),
+    Layer.provideMerge(layerSecretBox),
     Layer.provideMerge(Repo.layerMemory),
     Layer.provideMerge(Layer.succeed(Settings, { ...Settings.defaults, ...settings }))
   )
@@ -75,6 +82,7 @@ export const layerOver = <P>(ports: Layer.Layer<P>, settings: Partial<SettingsSh
 /** Every use case in memory, with a model that the test scripts. */
 export const layerScripted = (settings: Partial<SettingsShape> = {}) =>
   Application.layerWith(layerScriptedInference).pipe(
+    Layer.provideMerge(layerSecretBox),
     Layer.provideMerge(Repo.layerMemory),
     Layer.provideMerge(ScriptedModel.layer),
     Layer.provideMerge(Layer.succeed(Settings, { ...Settings.defaults, ...settings }))

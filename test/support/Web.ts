@@ -6,13 +6,34 @@ import * as Http from "../../src/Layers/Http.ts"
 import type { Agents } from "../../src/Services/Agents.ts"
 import type { Auth } from "../../src/Services/Auth.ts"
 import type { Chat } from "../../src/Services/Chat.ts"
+import type { Connectors } from "../../src/Services/Connectors.ts"
+import type { CronJobs } from "../../src/Services/CronJobs.ts"
 import type { DatabaseHealth } from "../../src/Services/DatabaseHealth.ts"
 import type { Ids } from "../../src/Services/Ids.ts"
 import type { Lifecycle } from "../../src/Services/Lifecycle.ts"
+import type { Memory } from "../../src/Services/Memory.ts"
+import type { Projects } from "../../src/Services/Projects.ts"
+import type { ProviderKeys } from "../../src/Services/ProviderKeys.ts"
 import type { Runs } from "../../src/Services/Runs.ts"
+import type { Tokens } from "../../src/Services/Tokens.ts"
+import type { Workspaces } from "../../src/Services/Workspaces.ts"
 
 /** What the routes are built on. */
-type Served = Agents | Auth | Chat | DatabaseHealth | Ids | Lifecycle | Runs
+type Served =
+  | Agents
+  | Auth
+  | Chat
+  | Connectors
+  | CronJobs
+  | Memory
+  | Projects
+  | ProviderKeys
+  | Tokens
+  | Workspaces
+  | DatabaseHealth
+  | Ids
+  | Lifecycle
+  | Runs
 
 export interface Answer {
   readonly status: number

@@ -3,7 +3,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Chat } from "../../Services/Chat.ts"
-import { data } from "./Data.ts"
+import { data, removal } from "./Data.ts"
 import { eventStream } from "./EventStream.ts"
 
 const defaultLimit = 50
@@ -20,19 +20,11 @@ export const layer = HttpApiBuilder.group(
           eventStream
         ),
       list: ({ query }) =>
-        data(
-          Effect.flatMap(CurrentUser, (user) =>
-            chat.list(user, { ...query, limit: query.limit ?? defaultLimit, offset: query.offset ?? 0 })
-          )
+        data((user) =>
+          chat.list(user, { ...query, limit: query.limit ?? defaultLimit, offset: query.offset ?? 0 })
         ),
-      get: ({ params }) => data(Effect.flatMap(CurrentUser, (user) => chat.get(user, params.id))),
-      remove: ({ params }) =>
-        data(
-          Effect.as(
-            Effect.flatMap(CurrentUser, (user) => chat.remove(user, params.id)),
-            { success: true as const }
-          )
-        )
+      get: ({ params }) => data((user) => chat.get(user, params.id)),
+      remove: ({ params }) => removal((user) => chat.remove(user, params.id))
     })
   })
 )

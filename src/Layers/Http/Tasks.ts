@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
-import { CurrentUser } from "../../Api/Authorization.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data } from "./Data.ts"
 
@@ -11,7 +10,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const runs = yield* Runs
     return handlers.handleAll({
-      create: ({ payload }) => data(Effect.flatMap(CurrentUser, (user) => runs.create(user, payload)))
+      create: ({ payload }) => data((user) => runs.create(user, payload))
     })
   })
 )

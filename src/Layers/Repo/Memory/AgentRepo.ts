@@ -10,7 +10,7 @@ export const layer = Layer.effect(
   AgentRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { agents, providerKeys } = tables
+    const { agents, conversations, cronJobs, providerKeys, runs } = tables
     const withKey = (agent: Omit<Agent, "providerKey">): Agent => {
       const key = agent.providerKeyId === null ? undefined : providerKeys.get(agent.providerKeyId)
       return {
@@ -34,6 +34,17 @@ export const layer = Layer.effect(
               .sort(inOrder("createdAt"))
               .map(withKey)
           ),
+        remove: (id) =>
+          Effect.sync(() => {
+            for (const table of [conversations, runs, cronJobs] as ReadonlyArray<
+              Map<string, { readonly agentId: string | null }>
+            >) {
+              for (const [key, row] of table) {
+                if (row.agentId === id) table.set(key, { ...row, agentId: null })
+              }
+            }
+            return agents.delete(id)
+          }),
         update: (id, patch, at) =>
           Effect.sync(() => {
             const agent = agents.get(id)

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { defaultCategory } from "../../../Schemas/MemoryEntry.ts"
 import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
 import { inOrder } from "./Order.ts"
@@ -28,6 +29,24 @@ export const layer = Layer.effect(
             }
             memoryEntries.set(place, entry)
             return entry
+          }),
+        find: (id) =>
+          Effect.sync(() =>
+            Option.fromNullishOr(Array.from(memoryEntries.values()).find((entry) => entry.id === id))
+          ),
+        list: ({ category, key, projectId, workspaceId }) =>
+          Effect.sync(() =>
+            Array.from(memoryEntries.values())
+              .filter((entry) => entry.workspaceId === workspaceId)
+              .filter((entry) => projectId === undefined || entry.projectId === projectId)
+              .filter((entry) => category === undefined || entry.category === category)
+              .filter((entry) => key === undefined || entry.key === key)
+              .sort(inOrder("createdAt"))
+          ),
+        remove: (id) =>
+          Effect.sync(() => {
+            const found = Array.from(memoryEntries).find(([, entry]) => entry.id === id)
+            return found !== undefined && memoryEntries.delete(found[0])
           }),
         search: ({ limit, projectId, query, workspaceId }) =>
           Effect.sync(() => {

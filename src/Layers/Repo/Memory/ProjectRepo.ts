@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { ProjectRepo } from "../../../Services/ProjectRepo.ts"
+import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -12,6 +13,12 @@ export const layer = Layer.effect(
     return guard(
       ProjectRepo.of({
         insert: (project) => Effect.sync(() => void projects.set(project.id, project)),
+        list: (workspaceId) =>
+          Effect.sync(() =>
+            Array.from(projects.values())
+              .filter((project) => project.workspaceId === workspaceId)
+              .sort(inOrder("createdAt"))
+          ),
         find: (id) => Effect.sync(() => Option.fromNullishOr(projects.get(id)))
       })
     )

@@ -2,16 +2,33 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
+import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { providerKeys } = tables
+    const { agents, providerKeys, runs } = tables
     return guard(
       ProviderKeyRepo.of({
         insert: (key) => Effect.sync(() => void providerKeys.set(key.id, key)),
+        list: (workspaceId) =>
+          Effect.sync(() =>
+            Array.from(providerKeys.values())
+              .filter((key) => key.workspaceId === workspaceId)
+              .sort(inOrder("createdAt"))
+          ),
+        remove: (id) =>
+          Effect.sync(() => {
+            for (const agent of agents.values()) {
+              if (agent.providerKeyId === id) agents.set(agent.id, { ...agent, providerKeyId: null })
+            }
+            for (const run of runs.values()) {
+              if (run.providerKeyId === id) runs.set(run.id, { ...run, providerKeyId: null })
+            }
+            return providerKeys.delete(id)
+          }),
         find: (id) => Effect.sync(() => Option.fromNullishOr(providerKeys.get(id)))
       })
     )

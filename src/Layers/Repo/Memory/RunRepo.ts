@@ -19,13 +19,14 @@ export const layer = Layer.effect(
       RunRepo.of({
         insert: (run) => Effect.sync(() => void runs.set(run.id, run)),
         find: (id) => Effect.sync(() => Option.fromNullishOr(runs.get(id))),
-        list: ({ agentId, limit, offset, projectId, status, workspaceId }) =>
+        list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) =>
           Effect.sync(() => {
             const matching = Array.from(runs.values())
               .filter((run) => run.workspaceId === workspaceId)
               .filter((run) => projectId === undefined || run.projectId === projectId)
               .filter((run) => status === undefined || run.status === status)
               .filter((run) => agentId === undefined || run.agentId === agentId)
+              .filter((run) => cronJobId === undefined || run.cronJobId === cronJobId)
               .sort(inOrder("createdAt"))
               .reverse()
             return { runs: matching.slice(offset, offset + limit), total: matching.length }

@@ -3,12 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { Agent } from "../../../Schemas/Agent.ts"
+import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { Message, StoredConversation } from "../../../Schemas/Conversation.ts"
+import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
+import type { UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
 import type { JournalStep } from "../../../Schemas/Journal.ts"
 import type { MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
 import type { Project } from "../../../Schemas/Project.ts"
-import type { ProviderKey } from "../../../Schemas/ProviderKey.ts"
+import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
 import type { StoredRun } from "../../../Schemas/Run.ts"
 import type { Token } from "../../../Schemas/Token.ts"
 import type { User } from "../../../Schemas/User.ts"
@@ -23,13 +26,21 @@ export interface Lease {
   readonly until: number
 }
 
+/** Who belongs to which workspace, since when. */
+export interface Membership {
+  readonly workspaceId: WorkspaceId
+  readonly userId: UserId
+  readonly role: Role
+  readonly createdAt: Date
+}
+
 const emptyTables = () => ({
   users: new Map<string, User>(),
   tokens: new Map<string, Token>(),
   workspaces: new Map<string, Workspace>(),
-  members: new Map<string, Role>(),
+  members: new Map<string, Membership>(),
   projects: new Map<string, Project>(),
-  providerKeys: new Map<string, ProviderKey>(),
+  providerKeys: new Map<string, StoredProviderKey>(),
   agents: new Map<string, Omit<Agent, "providerKey">>(),
   conversations: new Map<string, Omit<StoredConversation, "agent">>(),
   messages: new Map<string, ReadonlyArray<Message>>(),
@@ -37,6 +48,8 @@ const emptyTables = () => ({
   runs: new Map<string, StoredRun>(),
   leases: new Map<string, Lease>(),
   steps: new Map<string, ReadonlyArray<JournalStep>>(),
+  cronJobs: new Map<string, Omit<StoredCronJob, "agent">>(),
+  connectors: new Map<string, StoredConnector>(),
   memoryEntries: new Map<string, MemoryEntry>()
 })
 

@@ -1,7 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { isUsable } from "../../../Schemas/Token.ts"
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
+import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -21,6 +23,12 @@ export const layer = Layer.effect(
         findByHash: (hash) =>
           Effect.sync(() =>
             Option.fromNullishOr(Array.from(tokens.values()).find((token) => token.hash === hash))
+          ),
+        list: (userId, now) =>
+          Effect.sync(() =>
+            Array.from(tokens.values())
+              .filter((token) => token.userId === userId && isUsable(token, now))
+              .sort(inOrder("createdAt"))
           ),
         revoke: (userId, id, at) =>
           Effect.sync(() => {

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
+import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
 const memberKey = (workspaceId: string, userId: string) => `${workspaceId} ${userId}`
@@ -10,7 +11,7 @@ export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { members, workspaces } = tables
+    const { members, users, workspaces } = tables
     return guard(
       WorkspaceRepo.of({
         insert: (workspace) => Effect.sync(() => void workspaces.set(workspace.id, workspace)),
@@ -22,8 +23,44 @@ export const layer = Layer.effect(
             workspaces.set(id, { ...workspace, plan, updatedAt: at })
             return true
           }),
-        addMember: (id, userId, role) => Effect.sync(() => void members.set(memberKey(id, userId), role)),
-        role: (id, userId) => Effect.sync(() => Option.fromNullishOr(members.get(memberKey(id, userId))))
+        addMember: (id, userId, role, at) =>
+          Effect.sync(() => {
+            const place = memberKey(id, userId)
+            const createdAt = members.get(place)?.createdAt ?? at
+            members.set(place, { workspaceId: id, userId, role, createdAt })
+          }),
+        members: (id) =>
+          Effect.sync(() =>
+            Array.from(members.values())
+              .filter((member) => member.workspaceId === id)
+              .map(({ createdAt, role, userId }) => ({
+                id: userId,
+                member: { userId, email: users.get(userId)?.email ?? "", role, createdAt },
+                createdAt
+              }))
+              .sort(inOrder("createdAt"))
+              .map(({ member }) => member)
+          ),
+        removeMember: (id, userId) => Effect.sync(() => members.delete(memberKey(id, userId))),
+        lock: (id) => Effect.sync(() => Option.fromNullishOr(workspaces.get(id))),
+        list: (userId) =>
+          Effect.sync(() =>
+            Array.from(workspaces.values())
+              .flatMap((workspace) => {
+                const member = members.get(memberKey(workspace.id, userId))
+                return member === undefined ? [] : [{ ...workspace, role: member.role }]
+              })
+              .sort(inOrder("createdAt"))
+          ),
+        rename: (id, name, at) =>
+          Effect.sync(() => {
+            const workspace = workspaces.get(id)
+            if (workspace === undefined) return false
+            workspaces.set(id, { ...workspace, name, updatedAt: at })
+            return true
+          }),
+        role: (id, userId) =>
+          Effect.sync(() => Option.fromNullishOr(members.get(memberKey(id, userId))?.role))
       })
     )
   })

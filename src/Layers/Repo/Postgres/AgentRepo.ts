@@ -3,9 +3,10 @@ import * as Layer from "effect/Layer"
 import { Agent, type UpdateAgent } from "../../../Schemas/Agent.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow, rows } from "./Rows.ts"
+import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
 const agent = firstRow(Agent)
+const inserted = onlyRow(Agent)
 const agents = rows(Agent)
 
 export const layer = Layer.effect(
@@ -25,8 +26,7 @@ export const layer = Layer.effect(
     return AgentRepo.of({
       insert: (given) =>
         run(
-          Effect.flatMap(
-            agent(sql`
+          inserted(sql`
               with changed as (
                 insert into agents (id, workspace_id, project_id, name, description, system_prompt,
                   is_active, provider_key_id, created_at, updated_at)
@@ -34,9 +34,7 @@ export const layer = Layer.effect(
                   ${given.description}, ${given.systemPrompt}, ${given.isActive}, ${given.providerKeyId},
                   ${given.createdAt}, ${given.updatedAt})
                 returning *)
-              ${read("changed")}`),
-            Effect.fromOption
-          ).pipe(Effect.catchTag("NoSuchElementError", Effect.die))
+              ${read("changed")}`)
         ),
       find: (id) => run(agent(sql`${read("agents")} where a.id = ${id}`)),
       list: ({ projectId, workspaceId }) =>
@@ -47,6 +45,7 @@ export const layer = Layer.effect(
             ${projectId === undefined ? sql.literal("") : sql`and a.project_id = ${projectId}`}
             order by a.created_at, a.id`)
         ),
+      remove: (id) => run(returnedRow(sql`delete from agents where id = ${id} returning id`)),
       update: (id, patch, at) =>
         run(
           agent(sql`

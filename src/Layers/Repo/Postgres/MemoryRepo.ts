@@ -3,9 +3,10 @@ import * as Layer from "effect/Layer"
 import { defaultCategory, MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
 import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow, rows } from "./Rows.ts"
+import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
 const entry = firstRow(MemoryEntry)
+const inserted = onlyRow(MemoryEntry)
 const entries = rows(MemoryEntry)
 
 export const layer = Layer.effect(
@@ -18,8 +19,7 @@ export const layer = Layer.effect(
     return MemoryRepo.of({
       upsert: (given) =>
         run(
-          Effect.flatMap(
-            entry(sql`
+          inserted(sql`
               insert into memory_entries (id, workspace_id, project_id, key, value, category,
                 created_at, updated_at)
               values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.key},
@@ -28,10 +28,22 @@ export const layer = Layer.effect(
               set value = excluded.value,
                 category = coalesce(${given.category}, memory_entries.category),
                 updated_at = excluded.updated_at
-              returning ${columns}`),
-            Effect.fromOption
-          ).pipe(Effect.catchTag("NoSuchElementError", Effect.die))
+              returning ${columns}`)
         ),
+      find: (id) => run(entry(sql`select ${columns} from memory_entries where id = ${id}`)),
+      list: ({ category, key, projectId, workspaceId }) =>
+        run(
+          entries(sql`
+            select ${columns} from memory_entries
+            where ${sql.and([
+              sql`workspace_id = ${workspaceId}`,
+              ...(projectId === undefined ? [] : [sql`project_id = ${projectId}`]),
+              ...(category === undefined ? [] : [sql`category = ${category}`]),
+              ...(key === undefined ? [] : [sql`key = ${key}`])
+            ])}
+            order by created_at, id`)
+        ),
+      remove: (id) => run(returnedRow(sql`delete from memory_entries where id = ${id} returning id`)),
       search: ({ limit, projectId, query, workspaceId }) =>
         run(
           entries(sql`

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Migrator from "effect/sql/Migrator"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as Initial from "./migrations/0001_initial.ts"
+import * as Specification from "./migrations/0002_specification.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -16,6 +17,7 @@ const migration = (statements: ReadonlyArray<string>) =>
 export const run = Migrator.make({})({
   table: "agentd_migrations",
   loader: Migrator.fromRecord({
-    "0001_initial": migration(Initial.statements)
+    "0001_initial": migration(Initial.statements),
+    "0002_specification": migration(Specification.statements)
   })
 })

@@ -3,14 +3,16 @@ import * as Layer from "effect/Layer"
 import { Project } from "../../../Schemas/Project.ts"
 import { ProjectRepo } from "../../../Services/ProjectRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow } from "./Rows.ts"
+import { firstRow, rows } from "./Rows.ts"
 
 const project = firstRow(Project)
+const projects = rows(Project)
 
 export const layer = Layer.effect(
   ProjectRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
+    const columns = sql.literal(`id, workspace_id as "workspaceId", name, created_at as "createdAt"`)
     return ProjectRepo.of({
       insert: ({ createdAt, id, name, workspaceId }) =>
         run(
@@ -18,12 +20,13 @@ export const layer = Layer.effect(
             insert into projects (id, workspace_id, name, created_at)
             values (${id}, ${workspaceId}, ${name}, ${createdAt})`)
         ),
-      find: (id) =>
+      list: (workspaceId) =>
         run(
-          project(sql`
-            select id, workspace_id as "workspaceId", name, created_at as "createdAt"
-            from projects where id = ${id}`)
-        )
+          projects(
+            sql`select ${columns} from projects where workspace_id = ${workspaceId} order by created_at, id`
+          )
+        ),
+      find: (id) => run(project(sql`select ${columns} from projects where id = ${id}`))
     })
   })
 )

@@ -1,29 +1,37 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { ProviderKey } from "../../../Schemas/ProviderKey.ts"
+import { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow } from "./Rows.ts"
+import { firstRow, returnedRow, rows } from "./Rows.ts"
 
-const providerKey = firstRow(ProviderKey)
+const providerKey = firstRow(StoredProviderKey)
+const providerKeys = rows(StoredProviderKey)
 
 export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
+    const columns = sql.literal(`
+      id, workspace_id as "workspaceId", name, provider, model, base_url as "baseUrl",
+      sealed_api_key as "sealedApiKey", sealed_api_key is not null as "hasApiKey",
+      created_at as "createdAt"`)
     return ProviderKeyRepo.of({
-      insert: ({ createdAt, id, model, name, provider, workspaceId }) =>
+      insert: (given) =>
         run(
           Effect.asVoid(sql`
-            insert into provider_keys (id, workspace_id, name, provider, model, created_at)
-            values (${id}, ${workspaceId}, ${name}, ${provider}, ${model}, ${createdAt})`)
+            insert into provider_keys (id, workspace_id, name, provider, model, base_url, sealed_api_key,
+              created_at)
+            values (${given.id}, ${given.workspaceId}, ${given.name}, ${given.provider}, ${given.model},
+              ${given.baseUrl}, ${given.sealedApiKey}, ${given.createdAt})`)
         ),
-      find: (id) =>
+      find: (id) => run(providerKey(sql`select ${columns} from provider_keys where id = ${id}`)),
+      list: (workspaceId) =>
         run(
-          providerKey(sql`
-            select id, workspace_id as "workspaceId", name, provider, model, created_at as "createdAt"
-            from provider_keys where id = ${id}`)
-        )
+          providerKeys(sql`
+            select ${columns} from provider_keys where workspace_id = ${workspaceId} order by created_at, id`)
+        ),
+      remove: (id) => run(returnedRow(sql`delete from provider_keys where id = ${id} returning id`))
     })
   })
 )

@@ -6,12 +6,11 @@ import { StoredRun } from "../../../Schemas/Run.ts"
 import { noUsage } from "../../../Schemas/Usage.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow, returnedRow, rows } from "./Rows.ts"
+import { count, firstRow, returnedRow, rows } from "./Rows.ts"
 
 const run_ = firstRow(StoredRun)
 const runs = rows(StoredRun)
 const ids_ = rows(Schema.Struct({ id: RunId }))
-const counted = rows(Schema.Struct({ count: Schema.Int }))
 
 export const layer = Layer.effect(
   RunRepo,
@@ -20,7 +19,7 @@ export const layer = Layer.effect(
 
     const columns = sql.literal(`
       id, workspace_id as "workspaceId", project_id as "projectId", status, prompt, output,
-      created_at as "createdAt", updated_at as "updatedAt", agent_id as "agentId",
+      created_at as "createdAt", updated_at as "updatedAt", agent_id as "agentId", cron_job_id as "cronJobId",
       autonomy_level as "autonomyLevel", selected_provider as "selectedProvider",
       selected_model as "selectedModel", provider_key_id as "providerKeyId",
       connector_ids as "connectorIds", error, attempts`)
@@ -29,32 +28,30 @@ export const layer = Layer.effect(
       insert: (given) =>
         run(
           Effect.asVoid(sql`
-            insert into runs (id, workspace_id, project_id, agent_id, status, prompt, output, error,
+            insert into runs (id, workspace_id, project_id, agent_id, cron_job_id, status, prompt, output, error,
               autonomy_level, selected_provider, selected_model, provider_key_id, connector_ids,
               attempts, created_at, updated_at)
-            values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.agentId},
+            values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.agentId}, ${given.cronJobId},
               ${given.status}, ${given.prompt}, ${given.output}, ${given.error}, ${given.autonomyLevel},
               ${given.selectedProvider}, ${given.selectedModel}, ${given.providerKeyId},
               ${given.connectorIds === null ? null : sql.json(given.connectorIds)},
               ${given.attempts}, ${given.createdAt}, ${given.updatedAt})`)
         ),
       find: (id) => run(run_(sql`select ${columns} from runs where id = ${id}`)),
-      list: ({ agentId, limit, offset, projectId, status, workspaceId }) => {
+      list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) => {
         const matching = sql.and([
           sql`workspace_id = ${workspaceId}`,
           ...(projectId === undefined ? [] : [sql`project_id = ${projectId}`]),
           ...(status === undefined ? [] : [sql`status = ${status}`]),
-          ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`])
+          ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
+          ...(cronJobId === undefined ? [] : [sql`cron_job_id = ${cronJobId}`])
         ])
         return run(
           Effect.all({
             runs: runs(sql`
               select ${columns} from runs where ${matching}
               order by created_at desc, id desc limit ${limit} offset ${offset}`),
-            total: Effect.map(
-              counted(sql`select count(*)::int as count from runs where ${matching}`),
-              ([row]) => row?.count ?? 0
-            )
+            total: count(sql`select count(*)::int as count from runs where ${matching}`)
           })
         )
       },

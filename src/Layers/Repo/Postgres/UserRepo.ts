@@ -1,14 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import { AlreadyExists } from "../../../Schemas/Errors.ts"
 import { User } from "../../../Schemas/User.ts"
 import { UserRepo } from "../../../Services/UserRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow, rows } from "./Rows.ts"
+import { count, firstRow } from "./Rows.ts"
 
 const user = firstRow(User)
-const counted = rows(Schema.Struct({ count: Schema.Int }))
 
 export const layer = Layer.effect(
   UserRepo,
@@ -27,9 +25,7 @@ export const layer = Layer.effect(
         ),
       find: (id) => run(user(sql`select ${columns} from users where id = ${id}`)),
       findByEmail: (email) => run(user(sql`select ${columns} from users where email = ${email}`)),
-      count: run(
-        Effect.map(counted(sql`select count(*)::int as count from users`), ([row]) => row?.count ?? 0)
-      )
+      count: run(count(sql`select count(*)::int as count from users`))
     })
   })
 )

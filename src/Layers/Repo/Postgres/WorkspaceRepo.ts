@@ -2,18 +2,22 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Role, Workspace } from "../../../Schemas/Workspace.ts"
+import { Member, Role, Workspace, WorkspaceView } from "../../../Schemas/Workspace.ts"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow, returnedRow } from "./Rows.ts"
+import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const workspace = firstRow(Workspace)
+const workspaces = rows(WorkspaceView)
+const members = rows(Member)
 const membership = firstRow(Schema.Struct({ role: Role }))
 
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
+    const columns = sql.literal(`
+      w.id, w.name, w.plan, w.created_at as "createdAt", w.updated_at as "updatedAt"`)
     return WorkspaceRepo.of({
       insert: ({ createdAt, id, name, plan, updatedAt }) =>
         run(
@@ -21,11 +25,33 @@ export const layer = Layer.effect(
             insert into workspaces (id, name, plan, created_at, updated_at)
             values (${id}, ${name}, ${plan}, ${createdAt}, ${updatedAt})`)
         ),
-      find: (id) =>
+      find: (id) => run(workspace(sql`select ${columns} from workspaces w where w.id = ${id}`)),
+      lock: (id) => run(workspace(sql`select ${columns} from workspaces w where w.id = ${id} for update`)),
+      list: (userId) =>
         run(
-          workspace(sql`
-            select id, name, plan, created_at as "createdAt", updated_at as "updatedAt"
-            from workspaces where id = ${id}`)
+          workspaces(sql`
+            select ${columns}, m.role from workspaces w
+            join workspace_members m on m.workspace_id = w.id
+            where m.user_id = ${userId} order by w.created_at, w.id`)
+        ),
+      rename: (id, name, at) =>
+        run(
+          returnedRow(
+            sql`update workspaces set name = ${name}, updated_at = ${at} where id = ${id} returning id`
+          )
+        ),
+      members: (id) =>
+        run(
+          members(sql`
+            select m.user_id as "userId", u.email, m.role, m.created_at as "createdAt"
+            from workspace_members m join users u on u.id = m.user_id
+            where m.workspace_id = ${id} order by m.created_at, m.user_id`)
+        ),
+      removeMember: (id, userId) =>
+        run(
+          returnedRow(sql`
+            delete from workspace_members where workspace_id = ${id} and user_id = ${userId}
+            returning user_id`)
         ),
       setPlan: (id, plan, at) =>
         run(

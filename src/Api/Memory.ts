@@ -1,0 +1,47 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import type { MemoryEntryId } from "../Schemas/Ids.ts"
+import { MemoryCategory, MemoryEntry, MemoryKey, UpsertMemory } from "../Schemas/MemoryEntry.ts"
+import { Authorization, Validation } from "./Authorization.ts"
+import { NotFound } from "./Errors.ts"
+import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+
+/** Specification, Memory. */
+export const Memory = HttpApiGroup.make("memory")
+  .add(
+    HttpApiEndpoint.post("upsert", "/api/chat/memory", {
+      payload: UpsertMemory,
+      success: created(MemoryEntry)
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Store a memory entry by its key",
+        description: "201 for a new entry and for a new value of an old one, which keeps its `id`."
+      })
+    ),
+    HttpApiEndpoint.get("list", "/api/chat/memory", {
+      query: {
+        ...listQuery,
+        category: Schema.optionalKey(MemoryCategory),
+        key: Schema.optionalKey(MemoryKey)
+      },
+      success: data(Schema.Array(MemoryEntry))
+    }).annotateMerge(OpenApi.annotations({ summary: "List the memory entries of a workspace, oldest first" }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Memory" }))
+
+/** CONTRACT.md section 8: beyond the specification. */
+export const MemoryExtension = HttpApiGroup.make("memoryExtension")
+  .add(
+    HttpApiEndpoint.delete("remove", "/api/chat/memory/:id", {
+      params: { id: pathId<MemoryEntryId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Delete a memory entry" }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "extension" }))

@@ -1,0 +1,64 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import { CreateProject, Project } from "../Schemas/Project.ts"
+import { AddMember, CreateWorkspace, Member, UpdateWorkspace, WorkspaceView } from "../Schemas/Workspace.ts"
+import { Authorization, Validation } from "./Authorization.ts"
+import { NotFound } from "./Errors.ts"
+import { created, data, pathId, removed, workspaceQuery } from "./Fields.ts"
+
+const workspaces = "/api/workspaces"
+
+/** CONTRACT.md section 8: beyond the specification. */
+export const Workspaces = HttpApiGroup.make("workspaces")
+  .add(
+    HttpApiEndpoint.get("list", workspaces, { success: data(Schema.Array(WorkspaceView)) }).annotateMerge(
+      OpenApi.annotations({ summary: "List the caller's workspaces, oldest first" })
+    ),
+    HttpApiEndpoint.post("create", workspaces, {
+      payload: CreateWorkspace,
+      success: created(WorkspaceView)
+    }).annotateMerge(OpenApi.annotations({ summary: "Create a workspace, which the caller then owns" })),
+    HttpApiEndpoint.get("get", `${workspaces}/:id`, {
+      params: { id: pathId<WorkspaceId>() },
+      success: data(WorkspaceView),
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Read a workspace" })),
+    HttpApiEndpoint.patch("update", `${workspaces}/:id`, {
+      params: { id: pathId<WorkspaceId>() },
+      payload: UpdateWorkspace,
+      success: data(WorkspaceView),
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Rename a workspace, by an owner" })),
+    HttpApiEndpoint.get("members", `${workspaces}/:id/members`, {
+      params: { id: pathId<WorkspaceId>() },
+      success: data(Schema.Array(Member)),
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "List the members of a workspace, oldest first" })),
+    HttpApiEndpoint.post("addMember", `${workspaces}/:id/members`, {
+      params: { id: pathId<WorkspaceId>() },
+      payload: AddMember,
+      success: created(Member),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Add a user by e-mail, or change its role, by an owner" })
+    ),
+    HttpApiEndpoint.delete("removeMember", `${workspaces}/:id/members/:userId`, {
+      params: { id: pathId<WorkspaceId>(), userId: pathId<UserId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Remove a member, by an owner" })),
+    HttpApiEndpoint.get("projects", "/api/projects", {
+      query: workspaceQuery,
+      success: data(Schema.Array(Project))
+    }).annotateMerge(OpenApi.annotations({ summary: "List the projects of a workspace, oldest first" })),
+    HttpApiEndpoint.post("createProject", "/api/projects", {
+      payload: CreateProject,
+      success: created(Project)
+    }).annotateMerge(OpenApi.annotations({ summary: "Create a project in a workspace" }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "extension" }))

@@ -1,0 +1,39 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
+import { inOrder } from "./Order.ts"
+import { Store } from "./Store.ts"
+
+export const layer = Layer.effect(
+  ConnectorRepo,
+  Effect.gen(function* () {
+    const { guard, tables } = yield* Store
+    const { connectors } = tables
+    const ofWorkspace = (workspaceId: string) =>
+      Array.from(connectors.values()).filter((connector) => connector.workspaceId === workspaceId)
+    return guard(
+      ConnectorRepo.of({
+        insert: (connector) => Effect.sync(() => void connectors.set(connector.id, connector)),
+        find: (id) => Effect.sync(() => Option.fromNullishOr(connectors.get(id))),
+        list: ({ projectId, workspaceId }) =>
+          Effect.sync(() =>
+            ofWorkspace(workspaceId)
+              .filter((connector) => projectId === undefined || connector.projectId === projectId)
+              .sort(inOrder("createdAt"))
+          ),
+        countActive: (workspaceId) =>
+          Effect.sync(() => ofWorkspace(workspaceId).filter(({ status }) => status === "ACTIVE").length),
+        countOf: (workspaceId, ids) =>
+          Effect.sync(() => ofWorkspace(workspaceId).filter(({ id }) => ids.includes(id)).length),
+        update: (connector) =>
+          Effect.sync(() => {
+            if (!connectors.has(connector.id)) return false
+            connectors.set(connector.id, connector)
+            return true
+          }),
+        remove: (id) => Effect.sync(() => connectors.delete(id))
+      })
+    )
+  })
+)

@@ -1,0 +1,48 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
+import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
+import { inOrder } from "./Order.ts"
+import { Store } from "./Store.ts"
+
+export const layer = Layer.effect(
+  CronJobRepo,
+  Effect.gen(function* () {
+    const { guard, tables } = yield* Store
+    const { agents, cronJobs } = tables
+    const withAgent = (job: Omit<StoredCronJob, "agent">): StoredCronJob => {
+      const agent = job.agentId === null ? undefined : agents.get(job.agentId)
+      return { ...job, agent: agent ? { id: agent.id, name: agent.name } : null }
+    }
+    const find = (id: string) =>
+      Effect.sync(() => Option.map(Option.fromNullishOr(cronJobs.get(id)), withAgent))
+    return guard(
+      CronJobRepo.of({
+        insert: (job) =>
+          Effect.sync(() => {
+            cronJobs.set(job.id, job)
+            return withAgent(job)
+          }),
+        find,
+        lock: find,
+        list: ({ projectId, workspaceId }) =>
+          Effect.sync(() =>
+            Array.from(cronJobs.values())
+              .filter((job) => job.workspaceId === workspaceId)
+              .filter((job) => projectId === undefined || job.projectId === projectId)
+              .sort(inOrder("createdAt"))
+              .map(withAgent)
+          ),
+        update: (id, patch, at) =>
+          Effect.sync(() => {
+            const job = cronJobs.get(id)
+            if (job === undefined) return Option.none()
+            const updated = { ...job, ...patch, updatedAt: at }
+            cronJobs.set(id, updated)
+            return Option.some(withAgent(updated))
+          })
+      })
+    )
+  })
+)

@@ -1,0 +1,45 @@
+/** Cron jobs and connectors, and what provider keys need beside their names. */
+export const statements = [
+  `create table cron_jobs (
+    id text primary key,
+    workspace_id text not null references workspaces on delete cascade,
+    project_id text references projects on delete set null,
+    agent_id text references agents on delete set null,
+    name text not null,
+    description text,
+    schedule text not null,
+    timezone text not null,
+    prompt text not null,
+    is_active boolean not null,
+    next_fire_at timestamptz,
+    created_at timestamptz not null,
+    updated_at timestamptz not null
+  )`,
+  `create index cron_jobs_of_workspace on cron_jobs (workspace_id, created_at, id)`,
+  `create index cron_jobs_due on cron_jobs (next_fire_at) where next_fire_at is not null`,
+  `create index cron_jobs_of_agent on cron_jobs (agent_id) where agent_id is not null`,
+  `alter table runs add column cron_job_id text references cron_jobs on delete set null`,
+  `create index runs_of_cron_job on runs (cron_job_id, created_at desc, id desc) where cron_job_id is not null`,
+  `create table connectors (
+    id text primary key,
+    workspace_id text not null references workspaces on delete cascade,
+    project_id text references projects on delete set null,
+    type text,
+    provider_id text,
+    provider_name text,
+    status text not null check (status in ('ACTIVE', 'ERROR', 'INACTIVE')),
+    granted_scopes jsonb not null,
+    metadata jsonb not null,
+    sealed_credential text,
+    created_at timestamptz not null,
+    updated_at timestamptz not null
+  )`,
+  `create index connectors_of_workspace on connectors (workspace_id, created_at, id)`,
+  `alter table provider_keys add column base_url text`,
+  `alter table provider_keys add column sealed_api_key text`,
+  `create index agents_of_provider_key on agents (provider_key_id) where provider_key_id is not null`,
+  `create index runs_of_provider_key on runs (provider_key_id) where provider_key_id is not null`,
+  `create index runs_of_agent on runs (agent_id) where agent_id is not null`,
+  `create index conversations_of_agent on conversations (agent_id) where agent_id is not null`,
+  `create index memory_entries_by_age on memory_entries (workspace_id, created_at, id)`
+]

@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto"
+import * as Aead from "effect/crypto/Aead"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Base64Url from "effect/encoding/Base64Url"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { SecretBox, SecretBoxError } from "../../Services/SecretBox.ts"
+
+export const keyBytes = 32
+const nonceBytes = 12
+const version = "v1"
+const utf8 = new TextEncoder()
+
+/** A key that is none: the start ends with this sentence. */
+export class SecretKeyInvalid extends Schema.TaggedError<SecretKeyInvalid>()("SecretKeyInvalid", {
+  error: Schema.String
+}) {}
+
+/**
+ * AES-256-GCM with a ring of keys: the current one seals, all open. A sealed text is
+ * `v1.<key id>.<nonce>.<ciphertext>`; the row that it belongs to is in the additional data, so that it
+ * opens nowhere else. Without a current key sealing is refused.
+ */
+export const layer = (keys: {
+  readonly current: string | undefined
+  readonly former: ReadonlyArray<string>
+}) =>
+  Layer.effect(
+    SecretBox,
+    Effect.gen(function* () {
+      const aead = yield* Aead.Aead
+      const random = yield* SecureRandom.SecureRandom
+      const current = keys.current === undefined ? undefined : yield* keyOf(keys.current)
+      const former = yield* Effect.forEach(keys.former, keyOf)
+      const ring = new Map(
+        [...(current === undefined ? [] : [current]), ...former].map((key) => [key.id, key])
+      )
+
+      return SecretBox.of({
+        seal: Effect.fn("SecretBox.seal")(function* (row, secret) {
+          if (current === undefined) {
+            return yield* new SecretBoxError({
+              error: "can't be stored: this service has no AGENTD_SECRET_KEY"
+            })
+          }
+          const nonce = yield* random.randomBytes(nonceBytes)
+          const sealed = yield* Effect.orDie(
+            aead.encrypt(current.key, utf8.encode(Redacted.value(secret)), { nonce, aad: utf8.encode(row) })
+          )
+          return [version, current.id, Base64Url.encode(nonce), Base64Url.encode(sealed)].join(".")
+        }),
+        open: Effect.fn("SecretBox.open")(function* (row, sealed) {
+          const [form, id, nonce, ciphertext] = sealed.split(".")
+          const key = ring.get(id ?? "")
+          if (form !== version || key === undefined) return yield* cannotOpen
+          const parts = Result.all([Base64Url.decode(nonce ?? ""), Base64Url.decode(ciphertext ?? "")])
+          if (Result.isFailure(parts)) return yield* cannotOpen
+          const [nonceOf, sealedOf] = parts.success
+          const opened = yield* aead
+            .decrypt(key.key, sealedOf, { nonce: nonceOf, aad: utf8.encode(row) })
+            .pipe(Effect.mapError(() => cannotOpen))
+          return Redacted.make(new TextDecoder().decode(opened))
+        })
+      })
+    })
+  ).pipe(Layer.provide(Aead.layerWebCrypto), Layer.provide(SecureRandom.layerWebCrypto))
+
+const cannotOpen = new SecretBoxError({ error: "can't be opened: its key is not in AGENTD_SECRET_KEYS_OLD" })
+
+/** The id of a key tells nothing of it and is the same wherever the key is. */
+const keyOf = Effect.fnUntraced(function* (base64: string) {
+  const bytes = Buffer.from(base64, "base64")
+  if (bytes.length !== keyBytes || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(base64)) {
+    return yield* new SecretKeyInvalid({
+      error: `AGENTD_SECRET_KEY and AGENTD_SECRET_KEYS_OLD: a key is ${keyBytes} bytes in base64 (openssl rand -base64 ${keyBytes})`
+    })
+  }
+  const id = createHash("sha256").update("agentd key id").update(bytes).digest("hex").slice(0, 8)
+  return { id, key: yield* Effect.orDie(Aead.key(Aead.aes256Gcm, bytes)) }
+})

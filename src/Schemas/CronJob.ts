@@ -1,0 +1,81 @@
+import * as Schema from "effect/Schema"
+import { AgentReference } from "./Agent.ts"
+import { AgentId, CronJobId, ProjectId, WorkspaceId } from "./Ids.ts"
+import { text } from "./Text.ts"
+
+const name = text(1, 100)
+const description = text(0, 500)
+const schedule = text(1, 100)
+const prompt = text(1, 10_000)
+const timezone = text(1, 50)
+
+/** The time zone of a job that names none (specification, Cron job). */
+export const defaultTimezone = "UTC"
+
+/** Specification, Cron job. */
+export const CronJob = Schema.Struct({
+  id: CronJobId,
+  workspaceId: WorkspaceId,
+  projectId: Schema.NullOr(ProjectId),
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  schedule: Schema.String,
+  prompt: Schema.String,
+  timezone: Schema.String,
+  isActive: Schema.Boolean,
+  agentId: Schema.NullOr(AgentId),
+  agent: Schema.NullOr(AgentReference),
+  createdAt: Schema.Date,
+  updatedAt: Schema.Date
+}).annotate({ identifier: "CronJob" })
+export type CronJob = typeof CronJob.Type
+
+/** Specification, POST /api/cron-jobs. */
+export const CreateCronJob = Schema.Struct({
+  workspaceId: WorkspaceId,
+  name,
+  schedule,
+  prompt,
+  projectId: Schema.optionalKey(Schema.NullOr(ProjectId)),
+  agentId: Schema.optionalKey(Schema.NullOr(AgentId)),
+  description: Schema.optionalKey(Schema.NullOr(description)),
+  timezone: Schema.optionalKey(timezone)
+}).annotate({ identifier: "CreateCronJob" })
+export type CreateCronJob = typeof CreateCronJob.Type
+
+/** Specification, PATCH /api/cron-jobs/{id}: `null` clears `description` and `agentId`. */
+export const UpdateCronJob = Schema.Struct({
+  name: Schema.optionalKey(name),
+  description: Schema.optionalKey(Schema.NullOr(description)),
+  agentId: Schema.optionalKey(Schema.NullOr(AgentId)),
+  schedule: Schema.optionalKey(schedule),
+  prompt: Schema.optionalKey(prompt),
+  timezone: Schema.optionalKey(timezone),
+  isActive: Schema.optionalKey(Schema.Boolean)
+}).annotate({ identifier: "UpdateCronJob" })
+export type UpdateCronJob = typeof UpdateCronJob.Type
+
+/** CONTRACT.md section 8, POST /api/cron-jobs/preview. */
+export const PreviewSchedule = Schema.Struct({
+  schedule,
+  timezone: Schema.optionalKey(timezone),
+  after: Schema.optionalKey(Schema.DateFromString),
+  count: Schema.optionalKey(
+    Schema.Int.check(
+      Schema.makeFilter(
+        (value: number) => (value >= 1 && value <= 100 ? undefined : "must be a whole number from 1 to 100"),
+        { toJsonSchema: () => ({ minimum: 1, maximum: 100 }) }
+      )
+    )
+  )
+}).annotate({ identifier: "PreviewSchedule" })
+export type PreviewSchedule = typeof PreviewSchedule.Type
+
+/** How many instants a preview shows when the caller does not say. */
+export const defaultPreviewCount = 5
+
+/** A job as it is stored: with the next instant at which it is due, none while it is switched off. */
+export const StoredCronJob = Schema.Struct({ ...CronJob.fields, nextFireAt: Schema.NullOr(Schema.Date) })
+export type StoredCronJob = typeof StoredCronJob.Type
+
+export const toCronJob = ({ nextFireAt: _, ...job }: StoredCronJob): CronJob => job

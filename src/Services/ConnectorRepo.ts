@@ -1,0 +1,31 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { StoredConnector } from "../Schemas/Connector.ts"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+
+/** Connectors with their sealed credentials. */
+export class ConnectorRepo extends Context.Service<
+  ConnectorRepo,
+  {
+    readonly insert: (connector: StoredConnector) => Effect.Effect<void, Unavailable>
+    readonly find: (id: ConnectorId) => Effect.Effect<Option.Option<StoredConnector>, Unavailable>
+    /** All of the workspace (of one project, if given), oldest first. */
+    readonly list: (filter: {
+      readonly workspaceId: WorkspaceId
+      readonly projectId?: ProjectId | undefined
+    }) => Effect.Effect<ReadonlyArray<StoredConnector>, Unavailable>
+    /** How many are ACTIVE: exact within a transaction that has locked the workspace. */
+    readonly countActive: (workspaceId: WorkspaceId) => Effect.Effect<number, Unavailable>
+    /** How many of these ids are connectors of the workspace. */
+    readonly countOf: (
+      workspaceId: WorkspaceId,
+      ids: ReadonlyArray<string>
+    ) => Effect.Effect<number, Unavailable>
+    /** Replaces what can change. False when there is no such connector. */
+    readonly update: (connector: StoredConnector) => Effect.Effect<boolean, Unavailable>
+    /** False when it was gone. */
+    readonly remove: (id: ConnectorId) => Effect.Effect<boolean, Unavailable>
+  }
+>()("agentd/Services/ConnectorRepo") {}

@@ -1,0 +1,150 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import {
+  type Connector,
+  type ConnectorMetadata,
+  type CreateConnector,
+  PlanLimitExceeded,
+  toConnector,
+  type UpdateConnector
+} from "../Schemas/Connector.ts"
+import { registryEntry } from "../Schemas/ConnectorRegistry.ts"
+import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { User } from "../Schemas/User.ts"
+import { activeConnectorLimit } from "../Schemas/Workspace.ts"
+import { Access } from "./Access.ts"
+import { ConnectorRepo } from "./ConnectorRepo.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { References } from "./References.ts"
+import { SecretBox } from "./SecretBox.ts"
+import { Transaction } from "./Transaction.ts"
+import { WorkspaceRepo } from "./WorkspaceRepo.ts"
+
+/** What a caller does with connectors (specification, Connectors). */
+export class Connectors extends Context.Service<
+  Connectors,
+  {
+    /** Never more ACTIVE ones than the plan allows, however many are created at once on any node. */
+    readonly create: (
+      user: User,
+      input: CreateConnector
+    ) => Effect.Effect<Connector, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
+    readonly list: (
+      user: User,
+      filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
+    ) => Effect.Effect<ReadonlyArray<Connector>, Forbidden | InvalidInput | Unavailable>
+    readonly get: (user: User, id: ConnectorId) => Effect.Effect<Connector, NotFound | Unavailable>
+    /** Switching one on counts to the plan's limit as creating one does. */
+    readonly update: (
+      user: User,
+      id: ConnectorId,
+      patch: UpdateConnector
+    ) => Effect.Effect<Connector, NotFound | InvalidInput | PlanLimitExceeded | Unavailable>
+    readonly remove: (user: User, id: ConnectorId) => Effect.Effect<void, NotFound | Unavailable>
+  }
+>()("agentd/Services/Connectors") {
+  static readonly layer = Layer.effect(
+    Connectors,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const box = yield* SecretBox
+      const ids = yield* Ids
+      const references = yield* References
+      const repo = yield* ConnectorRepo
+      const transaction = yield* Transaction
+      const workspaces = yield* WorkspaceRepo
+
+      const visible = Effect.fnUntraced(function* (user: User, id: ConnectorId) {
+        return yield* access.visible(user, "connector", yield* repo.find(id))
+      })
+
+      /** Within a transaction: the lock makes the count exact until it ends. */
+      const requireRoom = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+        const workspace = yield* workspaces.lock(workspaceId)
+        const limit = Option.isSome(workspace) ? activeConnectorLimit(workspace.value.plan) : null
+        if (limit !== null && (yield* repo.countActive(workspaceId)) >= limit) {
+          return yield* new PlanLimitExceeded({
+            error: `the free plan allows at most ${limit} active connectors`
+          })
+        }
+      })
+
+      const split = Effect.fnUntraced(function* (row: string, given: ConnectorMetadata) {
+        const { credential, ...metadata } = given
+        if (credential === undefined) return { metadata, sealedCredential: null }
+        const sealed = yield* box
+          .seal(row, Redacted.make(JSON.stringify(credential)))
+          .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `metadata.credential: ${error}` })))
+        return { metadata, sealedCredential: sealed }
+      })
+
+      return Connectors.of({
+        create: Effect.fn("Connectors.create")(function* (user, input) {
+          yield* access.member(user, input.workspaceId)
+          yield* references.resolve(input.workspaceId, { projectId: input.projectId })
+          const at = yield* now
+          const id = yield* ids.make<ConnectorId>("connector")
+          const providerId = input.providerId ?? null
+          const known = registryEntry(providerId)
+          const { metadata, sealedCredential } = yield* split(id, input.metadata ?? {})
+          const connector = {
+            id,
+            workspaceId: input.workspaceId,
+            projectId: input.projectId ?? null,
+            type: input.type ?? null,
+            providerId,
+            providerName: input.providerName ?? known?.name ?? null,
+            status: "ACTIVE" as const,
+            grantedScopes: input.grantedScopes ?? known?.defaultScopes ?? [],
+            hasCredential: sealedCredential !== null,
+            metadata,
+            sealedCredential,
+            createdAt: at,
+            updatedAt: at
+          }
+          yield* transaction.run(Effect.andThen(requireRoom(input.workspaceId), repo.insert(connector)))
+          return toConnector(connector)
+        }),
+        list: Effect.fn("Connectors.list")(function* (user, filter) {
+          yield* access.member(user, filter.workspaceId)
+          yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
+          return (yield* repo.list(filter)).map(toConnector)
+        }),
+        get: Effect.fn("Connectors.get")(function* (user, id) {
+          return toConnector(yield* visible(user, id))
+        }),
+        update: Effect.fn("Connectors.update")((user, id, patch) =>
+          transaction.run(
+            Effect.gen(function* () {
+              const seen = yield* visible(user, id)
+              // The lock of the workspace orders changes of its connectors: read again behind it.
+              if (patch.status === "ACTIVE" && seen.status !== "ACTIVE") yield* requireRoom(seen.workspaceId)
+              else yield* workspaces.lock(seen.workspaceId)
+              const connector = yield* visible(user, id)
+              const { metadata, ...fields } = patch
+              const secret = metadata === undefined ? undefined : yield* split(id, metadata)
+              const updated = {
+                ...connector,
+                ...fields,
+                ...secret,
+                updatedAt: yield* now
+              }
+              const stored = { ...updated, hasCredential: updated.sealedCredential !== null }
+              if (!(yield* repo.update(stored))) return yield* notFound("connector")
+              return toConnector(stored)
+            })
+          )
+        ),
+        remove: Effect.fn("Connectors.remove")(function* (user, id) {
+          yield* visible(user, id)
+          if (!(yield* repo.remove(id))) return yield* notFound("connector")
+        })
+      })
+    })
+  )
+}

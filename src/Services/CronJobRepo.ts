@@ -1,0 +1,29 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { StoredCronJob, UpdateCronJob } from "../Schemas/CronJob.ts"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { CronJobId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+
+/** Cron jobs, each with the name of its agent. */
+export class CronJobRepo extends Context.Service<
+  CronJobRepo,
+  {
+    /** Stores the job; `agent` follows from `agentId`. Returns it as it will be read. */
+    readonly insert: (job: Omit<StoredCronJob, "agent">) => Effect.Effect<StoredCronJob, Unavailable>
+    readonly find: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
+    /** As `find`, and nobody else changes the job before the surrounding transaction ends. */
+    readonly lock: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
+    /** All of the workspace (of one project, if given), oldest first. */
+    readonly list: (filter: {
+      readonly workspaceId: WorkspaceId
+      readonly projectId?: ProjectId | undefined
+    }) => Effect.Effect<ReadonlyArray<StoredCronJob>, Unavailable>
+    /** Atomic: absent fields keep what they have. None when there is no such job. */
+    readonly update: (
+      id: CronJobId,
+      patch: UpdateCronJob & { readonly nextFireAt?: Date | null },
+      at: Date
+    ) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
+  }
+>()("agentd/Services/CronJobRepo") {}

@@ -1,0 +1,123 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import {
+  type CreateCronJob,
+  type CronJob,
+  defaultPreviewCount,
+  defaultTimezone,
+  type PreviewSchedule,
+  toCronJob,
+  type UpdateCronJob
+} from "../Schemas/CronJob.ts"
+import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import type { CronJobId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import { nextInstants } from "../Schemas/Schedule.ts"
+import type { User } from "../Schemas/User.ts"
+import { Access } from "./Access.ts"
+import { CronJobRepo } from "./CronJobRepo.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { References } from "./References.ts"
+import { Transaction } from "./Transaction.ts"
+
+/** What a caller does with cron jobs (specification, Cron jobs). */
+export class CronJobs extends Context.Service<
+  CronJobs,
+  {
+    /** Refuses a schedule that croner refuses or that never fires, and a time zone that is none. */
+    readonly create: (
+      user: User,
+      input: CreateCronJob
+    ) => Effect.Effect<CronJob, Forbidden | InvalidInput | Unavailable>
+    readonly list: (
+      user: User,
+      filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
+    ) => Effect.Effect<ReadonlyArray<CronJob>, Forbidden | InvalidInput | Unavailable>
+    /** Changing the schedule or time zone, or switching the job on, counts from now (section 6). */
+    readonly update: (
+      user: User,
+      id: CronJobId,
+      patch: UpdateCronJob
+    ) => Effect.Effect<CronJob, NotFound | InvalidInput | Unavailable>
+    /** The next instants of a schedule, computed by the same function that validates and fires it. */
+    readonly preview: (input: PreviewSchedule) => Effect.Effect<ReadonlyArray<Date>, InvalidInput>
+  }
+>()("agentd/Services/CronJobs") {
+  static readonly layer = Layer.effect(
+    CronJobs,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const ids = yield* Ids
+      const references = yield* References
+      const repo = yield* CronJobRepo
+      const transaction = yield* Transaction
+
+      return CronJobs.of({
+        create: Effect.fn("CronJobs.create")(function* (user, input) {
+          yield* access.member(user, input.workspaceId)
+          yield* references.resolve(input.workspaceId, input)
+          const at = yield* now
+          const timezone = input.timezone ?? defaultTimezone
+          const [nextFireAt] = yield* instants(input.schedule, timezone, at, 1)
+          const job = yield* repo.insert({
+            id: yield* ids.make<CronJobId>("cronJob"),
+            workspaceId: input.workspaceId,
+            projectId: input.projectId ?? null,
+            name: input.name,
+            description: input.description ?? null,
+            schedule: input.schedule,
+            prompt: input.prompt,
+            timezone,
+            isActive: true,
+            agentId: input.agentId ?? null,
+            nextFireAt: nextFireAt ?? null,
+            createdAt: at,
+            updatedAt: at
+          })
+          return toCronJob(job)
+        }),
+        list: Effect.fn("CronJobs.list")(function* (user, filter) {
+          yield* access.member(user, filter.workspaceId)
+          yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
+          return (yield* repo.list(filter)).map(toCronJob)
+        }),
+        update: Effect.fn("CronJobs.update")((user, id, patch) =>
+          transaction.run(
+            Effect.gen(function* () {
+              const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
+              yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
+              const at = yield* now
+              const { isActive, schedule, timezone } = { ...job, ...patch }
+              const [next] = yield* instants(schedule, timezone, at, 1)
+              const countsFromNow =
+                schedule !== job.schedule || timezone !== job.timezone || isActive !== job.isActive
+              const nextFireAt = isActive ? (next ?? null) : null
+              const updated = yield* repo.update(id, countsFromNow ? { ...patch, nextFireAt } : patch, at)
+              return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
+            })
+          )
+        ),
+        preview: Effect.fn("CronJobs.preview")(function* (input) {
+          const after = input.after ?? (yield* now)
+          return yield* instants(
+            input.schedule,
+            input.timezone ?? defaultTimezone,
+            after,
+            input.count ?? defaultPreviewCount
+          )
+        })
+      })
+    })
+  )
+}
+
+const instants = (schedule: string, timezone: string, after: Date, count: number) =>
+  Effect.fromResult(
+    Result.mapError(
+      nextInstants(schedule, timezone, after, count),
+      ({ field, problem }) => new InvalidInput({ error: `${field}: ${problem}` })
+    )
+  )

@@ -1,0 +1,74 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import {
+  type Forbidden,
+  type InvalidInput,
+  type NotFound,
+  notFound,
+  type Unavailable
+} from "../Schemas/Errors.ts"
+import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { MemoryEntry, UpsertMemory } from "../Schemas/MemoryEntry.ts"
+import type { User } from "../Schemas/User.ts"
+import { Access } from "./Access.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { MemoryRepo } from "./MemoryRepo.ts"
+import { References } from "./References.ts"
+
+/** What a caller does with the memory of agents (specification, Memory). */
+export class Memory extends Context.Service<
+  Memory,
+  {
+    /** Creates the entry of a key or replaces its value; however many write at once, one stays. */
+    readonly upsert: (
+      user: User,
+      input: UpsertMemory
+    ) => Effect.Effect<MemoryEntry, Forbidden | InvalidInput | Unavailable>
+    readonly list: (
+      user: User,
+      filter: {
+        readonly workspaceId: WorkspaceId
+        readonly projectId?: ProjectId | undefined
+        readonly category?: string | undefined
+        readonly key?: string | undefined
+      }
+    ) => Effect.Effect<ReadonlyArray<MemoryEntry>, Forbidden | InvalidInput | Unavailable>
+    readonly remove: (user: User, id: MemoryEntryId) => Effect.Effect<void, NotFound | Unavailable>
+  }
+>()("agentd/Services/Memory") {
+  static readonly layer = Layer.effect(
+    Memory,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const ids = yield* Ids
+      const references = yield* References
+      const repo = yield* MemoryRepo
+      return Memory.of({
+        upsert: Effect.fn("Memory.upsert")(function* (user, input) {
+          yield* access.member(user, input.workspaceId)
+          yield* references.resolve(input.workspaceId, { projectId: input.projectId })
+          return yield* repo.upsert({
+            id: yield* ids.make<MemoryEntryId>("memoryEntry"),
+            workspaceId: input.workspaceId,
+            projectId: input.projectId ?? null,
+            key: input.key,
+            value: input.value,
+            category: input.category ?? null,
+            at: yield* now
+          })
+        }),
+        list: Effect.fn("Memory.list")(function* (user, filter) {
+          yield* access.member(user, filter.workspaceId)
+          yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
+          return yield* repo.list(filter)
+        }),
+        remove: Effect.fn("Memory.remove")(function* (user, id) {
+          yield* access.visible(user, "memory entry", yield* repo.find(id))
+          if (!(yield* repo.remove(id))) return yield* notFound("memory entry")
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,73 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import type { ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
+import { type CreateProviderKey, type ProviderKey, toProviderKey } from "../Schemas/ProviderKey.ts"
+import type { User } from "../Schemas/User.ts"
+import { Access } from "./Access.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
+import { SecretBox } from "./SecretBox.ts"
+
+/** What a caller does with the keys of inference providers (CONTRACT.md section 8). */
+export class ProviderKeys extends Context.Service<
+  ProviderKeys,
+  {
+    /** The key is sealed before it is stored and never returned. */
+    readonly create: (
+      user: User,
+      input: CreateProviderKey
+    ) => Effect.Effect<ProviderKey, Forbidden | InvalidInput | Unavailable>
+    readonly list: (
+      user: User,
+      workspaceId: WorkspaceId
+    ) => Effect.Effect<ReadonlyArray<ProviderKey>, Forbidden | Unavailable>
+    readonly remove: (user: User, id: ProviderKeyId) => Effect.Effect<void, NotFound | Unavailable>
+  }
+>()("agentd/Services/ProviderKeys") {
+  static readonly layer = Layer.effect(
+    ProviderKeys,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const box = yield* SecretBox
+      const ids = yield* Ids
+      const repo = yield* ProviderKeyRepo
+      return ProviderKeys.of({
+        create: Effect.fn("ProviderKeys.create")(function* (user, input) {
+          yield* access.member(user, input.workspaceId)
+          const id = yield* ids.make<ProviderKeyId>("providerKey")
+          const sealedApiKey =
+            input.apiKey == null
+              ? null
+              : yield* box
+                  .seal(id, Redacted.make(input.apiKey))
+                  .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `apiKey: ${error}` })))
+          const key = {
+            id,
+            workspaceId: input.workspaceId,
+            name: input.name,
+            provider: input.provider,
+            model: input.model,
+            baseUrl: input.baseUrl ?? null,
+            hasApiKey: sealedApiKey !== null,
+            sealedApiKey,
+            createdAt: yield* now
+          }
+          yield* repo.insert(key)
+          return toProviderKey(key)
+        }),
+        list: Effect.fn("ProviderKeys.list")(function* (user, workspaceId) {
+          yield* access.member(user, workspaceId)
+          return (yield* repo.list(workspaceId)).map(toProviderKey)
+        }),
+        remove: Effect.fn("ProviderKeys.remove")(function* (user, id) {
+          yield* access.visible(user, "provider key", yield* repo.find(id))
+          if (!(yield* repo.remove(id))) return yield* notFound("provider key")
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,136 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { Email, User } from "../Schemas/User.ts"
+import type {
+  AddMember,
+  CreateWorkspace,
+  Member,
+  UpdateWorkspace,
+  WorkspaceView
+} from "../Schemas/Workspace.ts"
+import { now } from "./CurrentTime.ts"
+import { Ids } from "./Ids.ts"
+import { Transaction } from "./Transaction.ts"
+import { UserRepo } from "./UserRepo.ts"
+import { WorkspaceRepo } from "./WorkspaceRepo.ts"
+
+/** What a caller does with workspaces and their members (CONTRACT.md section 8). */
+export class Workspaces extends Context.Service<
+  Workspaces,
+  {
+    /** The caller becomes its owner. */
+    readonly create: (user: User, input: CreateWorkspace) => Effect.Effect<WorkspaceView, Unavailable>
+    /** Those of the caller, oldest first. */
+    readonly list: (user: User) => Effect.Effect<ReadonlyArray<WorkspaceView>, Unavailable>
+    readonly get: (user: User, id: WorkspaceId) => Effect.Effect<WorkspaceView, NotFound | Unavailable>
+    /** By an owner. */
+    readonly update: (
+      user: User,
+      id: WorkspaceId,
+      patch: UpdateWorkspace
+    ) => Effect.Effect<WorkspaceView, Forbidden | NotFound | Unavailable>
+    readonly members: (
+      user: User,
+      id: WorkspaceId
+    ) => Effect.Effect<ReadonlyArray<Member>, NotFound | Unavailable>
+    /** By an owner, for a user that exists. Adding a member again sets the role; an owner stays. */
+    readonly addMember: (
+      user: User,
+      id: WorkspaceId,
+      input: AddMember
+    ) => Effect.Effect<Member, Forbidden | InvalidInput | NotFound | Unavailable>
+    /** By an owner; an owner stays. */
+    readonly removeMember: (
+      user: User,
+      id: WorkspaceId,
+      userId: UserId
+    ) => Effect.Effect<void, Forbidden | NotFound | Unavailable>
+  }
+>()("agentd/Services/Workspaces") {
+  static readonly layer = Layer.effect(
+    Workspaces,
+    Effect.gen(function* () {
+      const ids = yield* Ids
+      const repo = yield* WorkspaceRepo
+      const transaction = yield* Transaction
+      const users = yield* UserRepo
+
+      const get = Effect.fn("Workspaces.get")(function* (user: User, id: WorkspaceId) {
+        const role = yield* repo.role(id, user.id)
+        const workspace = yield* repo.find(id)
+        return Option.isSome(role) && Option.isSome(workspace)
+          ? { ...workspace.value, role: role.value }
+          : yield* notFound("workspace")
+      })
+      const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
+        const workspace = yield* get(user, id)
+        if (workspace.role === "owner") return workspace
+        return yield* new Forbidden({ error: "only an owner of the workspace may do this" })
+      })
+
+      /** Within a transaction: one who is alone as owner stays one. */
+      const requireOtherOwner = Effect.fnUntraced(function* (id: WorkspaceId, userId: UserId) {
+        yield* repo.lock(id)
+        const owners = (yield* repo.members(id)).filter(({ role }) => role === "owner")
+        if (owners.length === 1 && owners[0]?.userId === userId) {
+          return yield* new Forbidden({ error: "a workspace must keep an owner" })
+        }
+      })
+
+      return Workspaces.of({
+        get,
+        create: Effect.fn("Workspaces.create")((user, { name }) =>
+          transaction.run(
+            Effect.gen(function* () {
+              const at = yield* now
+              const id = yield* ids.make<WorkspaceId>("workspace")
+              const workspace = { id, name, plan: "free" as const, createdAt: at, updatedAt: at }
+              yield* repo.insert(workspace)
+              yield* repo.addMember(id, user.id, "owner", at)
+              return { ...workspace, role: "owner" as const }
+            })
+          )
+        ),
+        list: (user) => repo.list(user.id),
+        update: Effect.fn("Workspaces.update")(function* (user, id, patch) {
+          yield* requireOwner(user, id)
+          if (patch.name !== undefined) yield* repo.rename(id, patch.name, yield* now)
+          return yield* get(user, id)
+        }),
+        members: Effect.fn("Workspaces.members")(function* (user, id) {
+          yield* get(user, id)
+          return yield* repo.members(id)
+        }),
+        addMember: Effect.fn("Workspaces.addMember")((user, id, input) =>
+          transaction.run(
+            Effect.gen(function* () {
+              yield* requireOwner(user, id)
+              const found = yield* users.findByEmail(input.email.trim().toLowerCase() as Email)
+              if (Option.isNone(found)) {
+                return yield* new InvalidInput({ error: "email: there is no user with this e-mail" })
+              }
+              const role = input.role ?? "member"
+              if (role !== "owner") yield* requireOtherOwner(id, found.value.id)
+              yield* repo.addMember(id, found.value.id, role, yield* now)
+              const member = (yield* repo.members(id)).find(({ userId }) => userId === found.value.id)
+              return member ?? (yield* notFound("member"))
+            })
+          )
+        ),
+        removeMember: Effect.fn("Workspaces.removeMember")((user, id, userId) =>
+          transaction.run(
+            Effect.gen(function* () {
+              yield* requireOwner(user, id)
+              yield* requireOtherOwner(id, userId)
+              if (!(yield* repo.removeMember(id, userId))) return yield* notFound("member")
+            })
+          )
+        )
+      })
+    })
+  )
+}
