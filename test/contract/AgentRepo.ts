@@ -4,16 +4,22 @@ import * as Option from "effect/Option"
 import type { Agent, UpdateAgent } from "../../src/Schemas/Agent.ts"
 import type { AgentId } from "../../src/Schemas/Ids.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
+import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
+import { RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
 import {
   at,
   makeAgent,
+  makeConversation,
   makeProject,
   makeProviderKey,
+  makeRun,
   makeWorkspace,
   newId,
   unicode
 } from "../support/Fixtures.ts"
+import { makeCronJob } from "./CronJobRepo.ts"
 
 const makeFullAgent = Effect.gen(function* () {
   const workspaceId = yield* makeWorkspace
@@ -172,6 +178,42 @@ export const suite = (it: It) =>
         const id = yield* newId<AgentId>("agent")
         assert.deepStrictEqual(yield* agents.update(id, { name: "New" }, at()), Option.none())
         assert.deepStrictEqual(yield* agents.find(id), Option.none())
+      })
+    )
+
+    it.effect("leaves what named the agent that it removes without one, and others with theirs", () =>
+      Effect.gen(function* () {
+        const agents = yield* AgentRepo
+        const workspaceId = yield* makeWorkspace
+        const [gone, kept] = [yield* makeAgent(workspaceId), yield* makeAgent(workspaceId)]
+        const makeWork = Effect.fnUntraced(function* (agentId: AgentId) {
+          const conversation = yield* makeConversation(workspaceId, { agentId })
+          return {
+            conversation: Option.getOrThrow(yield* (yield* ConversationRepo).find(conversation.id)),
+            cronJob: yield* makeCronJob(workspaceId, { agentId, nextFireAt: at(5) }),
+            run: yield* makeRun(workspaceId, { agentId, status: "COMPLETED" })
+          }
+        })
+        type Work = Effect.Success<ReturnType<typeof makeWork>>
+        const read = Effect.fnUntraced(function* (work: Work) {
+          return {
+            conversation: Option.getOrThrow(yield* (yield* ConversationRepo).find(work.conversation.id)),
+            cronJob: Option.getOrThrow(yield* (yield* CronJobRepo).find(work.cronJob.id)),
+            run: Option.getOrThrow(yield* (yield* RunRepo).find(work.run.id))
+          }
+        })
+        const [bereft, other] = [yield* makeWork(gone.id), yield* makeWork(kept.id)]
+
+        assert.isTrue(yield* agents.remove(gone.id))
+        assert.deepStrictEqual(yield* agents.find(gone.id), Option.none())
+        assert.deepStrictEqual(yield* agents.list({ workspaceId }), [kept])
+        assert.deepStrictEqual(yield* read(bereft), {
+          conversation: { ...bereft.conversation, agentId: null, agent: null },
+          cronJob: { ...bereft.cronJob, agentId: null, agent: null },
+          run: { ...bereft.run, agentId: null }
+        })
+        assert.deepStrictEqual(yield* read(other), other)
+        assert.isFalse(yield* agents.remove(gone.id))
       })
     )
   })

@@ -1,5 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { MemoryEntryId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { MemoryRepo } from "../../src/Services/MemoryRepo.ts"
 import type { It } from "../support/Backends.ts"
@@ -143,6 +144,81 @@ export const suite = (it: It) =>
         yield* remember(workspaceId, { key: "alpha", value: "beta", category: "gamma" })
         assert.deepStrictEqual(yield* searchKeys(workspaceId, "alpha beta"), [])
         assert.deepStrictEqual(yield* searchKeys(workspaceId, "a b"), [])
+      })
+    )
+
+    it.effect("finds an entry by its id, in its latest form, and none where there is none", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const first = yield* remember(workspaceId, { key: unicode })
+        yield* remember(workspaceId, { key: "other" })
+        assert.deepStrictEqual(yield* memory.find(first.id), Option.some(first))
+        const again = yield* remember(workspaceId, { key: unicode, value: "new", at: at(5) })
+        assert.deepStrictEqual(yield* memory.find(first.id), Option.some(again))
+        const id = yield* newId<MemoryEntryId>("memoryEntry")
+        assert.deepStrictEqual(yield* memory.find(id), Option.none())
+      })
+    )
+
+    it.effect("lists those of every project and of none, oldest first, those of one moment by id", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [])
+        const projectId = (yield* makeProject(workspaceId)).id
+        const young = yield* remember(workspaceId, { key: "a", at: at(2) })
+        const twin = yield* remember(workspaceId, { projectId, key: "a", at: at(2) })
+        const old = yield* remember(workspaceId, { projectId, key: "b", at: at(1) })
+        yield* remember(yield* makeWorkspace)
+        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [old, young, twin])
+        const again = yield* remember(workspaceId, { projectId, key: "b", at: at(9) })
+        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [again, young, twin])
+      })
+    )
+
+    it.effect("lists by project, category and key as they are written, alone and together", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const projectId = (yield* makeProject(workspaceId)).id
+        const [category, key] = ["Fácts_%", unicode]
+        const plain = yield* remember(workspaceId, { key: "plain" })
+        const ofProject = yield* remember(workspaceId, { projectId, key: "plain" })
+        const ofCategory = yield* remember(workspaceId, { category, key: "c" })
+        const ofKey = yield* remember(workspaceId, { key })
+        const all = yield* remember(workspaceId, { projectId, category, key })
+        yield* remember(yield* makeWorkspace, { category, key })
+        const list = (filter: object) => memory.list({ workspaceId, ...filter })
+        assert.deepStrictEqual(yield* list({ projectId }), [ofProject, all])
+        assert.deepStrictEqual(yield* list({ category }), [ofCategory, all])
+        assert.deepStrictEqual(yield* list({ key }), [ofKey, all])
+        assert.deepStrictEqual(yield* list({ projectId, category, key }), [all])
+        assert.deepStrictEqual(yield* list({ category: category.toLowerCase() }), [])
+        assert.deepStrictEqual(yield* list({ key: "pl%" }), [])
+        assert.deepStrictEqual(yield* list({ projectId: undefined, category: undefined, key: undefined }), [
+          plain,
+          ofProject,
+          ofCategory,
+          ofKey,
+          all
+        ])
+      })
+    )
+
+    it.effect("removes one entry alone, once; its key is free then", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const gone = yield* remember(workspaceId, { category: "facts" })
+        const kept = yield* remember(workspaceId, { key: "other" })
+        assert.isTrue(yield* memory.remove(gone.id))
+        assert.isFalse(yield* memory.remove(gone.id))
+        assert.deepStrictEqual(yield* memory.find(gone.id), Option.none())
+        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [kept])
+        const anew = yield* remember(workspaceId, { at: at(5) })
+        assert.notStrictEqual(anew.id, gone.id)
+        assert.deepStrictEqual([anew.category, anew.createdAt], ["general", at(5)])
       })
     )
   })

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import type { ProjectId } from "../../src/Schemas/Ids.ts"
 import { ProjectRepo } from "../../src/Services/ProjectRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { makeProject, makeWorkspace, newId } from "../support/Fixtures.ts"
+import { at, makeProject, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
 
 export const suite = (it: It) =>
   describe("ProjectRepo", () => {
@@ -16,6 +16,21 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* projects.find(one.id), Option.some(one))
         assert.deepStrictEqual(yield* projects.find(two.id), Option.some(two))
         assert.deepStrictEqual(yield* projects.find(yield* newId<ProjectId>("project")), Option.none())
+      })
+    )
+
+    it.effect("lists those of the workspace, oldest first, those of one moment by id", () =>
+      Effect.gen(function* () {
+        const projects = yield* ProjectRepo
+        const workspaceId = yield* makeWorkspace
+        assert.deepStrictEqual(yield* projects.list(workspaceId), [])
+        const young = yield* makeProject(workspaceId)
+        const younger = yield* makeProject(workspaceId)
+        yield* makeProject(yield* makeWorkspace)
+        const id = yield* newId<ProjectId>("project")
+        const old = { id, workspaceId, name: unicode, createdAt: at(-1) }
+        yield* projects.insert(old)
+        assert.deepStrictEqual(yield* projects.list(workspaceId), [old, young, younger])
       })
     )
   })

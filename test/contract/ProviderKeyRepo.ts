@@ -2,9 +2,19 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ProviderKeyId } from "../../src/Schemas/Ids.ts"
+import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
+import { RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { makeProviderKey, makeWorkspace, newId } from "../support/Fixtures.ts"
+import {
+  at,
+  makeAgent,
+  makeProviderKey,
+  makeRun,
+  makeWorkspace,
+  newId,
+  unicode
+} from "../support/Fixtures.ts"
 
 export const suite = (it: It) =>
   describe("ProviderKeyRepo", () => {
@@ -16,6 +26,61 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* keys.find(one.id), Option.some(one))
         assert.deepStrictEqual(yield* keys.find(two.id), Option.some(two))
         assert.deepStrictEqual(yield* keys.find(yield* newId<ProviderKeyId>("providerKey")), Option.none())
+      })
+    )
+
+    it.effect("keeps the sealed key and the address", () =>
+      Effect.gen(function* () {
+        const keys = yield* ProviderKeyRepo
+        const sealed = {
+          ...(yield* makeProviderKey(yield* makeWorkspace)),
+          id: yield* newId<ProviderKeyId>("providerKey"),
+          provider: "openai-compatible" as const,
+          baseUrl: "http://127.0.0.1:11434/v1",
+          hasApiKey: true,
+          sealedApiKey: unicode
+        }
+        yield* keys.insert(sealed)
+        assert.deepStrictEqual(yield* keys.find(sealed.id), Option.some(sealed))
+      })
+    )
+
+    it.effect("lists those of the workspace, oldest first, those of one moment by id", () =>
+      Effect.gen(function* () {
+        const keys = yield* ProviderKeyRepo
+        const workspaceId = yield* makeWorkspace
+        assert.deepStrictEqual(yield* keys.list(workspaceId), [])
+        const young = yield* makeProviderKey(workspaceId)
+        const younger = yield* makeProviderKey(workspaceId)
+        yield* makeProviderKey(yield* makeWorkspace)
+        const old = { ...young, id: yield* newId<ProviderKeyId>("providerKey"), createdAt: at(-1) }
+        yield* keys.insert(old)
+        assert.deepStrictEqual(yield* keys.list(workspaceId), [old, young, younger])
+      })
+    )
+
+    it.effect("leaves agents and runs without the key that it removes, and others with theirs", () =>
+      Effect.gen(function* () {
+        const [agents, keys, runs] = [yield* AgentRepo, yield* ProviderKeyRepo, yield* RunRepo]
+        const workspaceId = yield* makeWorkspace
+        const [gone, kept] = [yield* makeProviderKey(workspaceId), yield* makeProviderKey(workspaceId)]
+        const over = { status: "COMPLETED" } as const
+        const agent = yield* makeAgent(workspaceId, { providerKeyId: gone.id })
+        const run = yield* makeRun(workspaceId, { ...over, providerKeyId: gone.id })
+        const otherAgent = yield* makeAgent(workspaceId, { providerKeyId: kept.id })
+        const otherRun = yield* makeRun(workspaceId, { ...over, providerKeyId: kept.id })
+
+        assert.isTrue(yield* keys.remove(gone.id))
+        assert.deepStrictEqual(yield* keys.find(gone.id), Option.none())
+        assert.deepStrictEqual(yield* keys.list(workspaceId), [kept])
+        assert.deepStrictEqual(
+          yield* agents.find(agent.id),
+          Option.some({ ...agent, providerKeyId: null, providerKey: null })
+        )
+        assert.deepStrictEqual(yield* runs.find(run.id), Option.some({ ...run, providerKeyId: null }))
+        assert.deepStrictEqual(yield* agents.find(otherAgent.id), Option.some(otherAgent))
+        assert.deepStrictEqual(yield* runs.find(otherRun.id), Option.some(otherRun))
+        assert.isFalse(yield* keys.remove(gone.id))
       })
     )
   })

@@ -15,6 +15,7 @@ import {
   newId,
   unicode
 } from "../support/Fixtures.ts"
+import { makeCronJob } from "./CronJobRepo.ts"
 
 type Filter = Omit<Parameters<RunRepo["Service"]["list"]>[0], "workspaceId">
 
@@ -121,6 +122,36 @@ export const suite = (it: It) =>
           yield* list(workspaceId, { projectId: undefined, agentId: undefined, status: undefined }),
           expect(all, failed, ofAgent, ofProject, plain)
         )
+      })
+    )
+
+    it.effect("lists by cron job, alone and with the other filters", () =>
+      Effect.gen(function* () {
+        const runs = yield* RunRepo
+        const workspaceId = yield* makeWorkspace
+        const [cronJobId, otherJob] = [
+          (yield* makeCronJob(workspaceId)).id,
+          (yield* makeCronJob(workspaceId)).id
+        ]
+        const done = yield* makeOver(workspaceId, { cronJobId })
+        const failed = yield* makeOver(workspaceId, { cronJobId, status: "FAILED" })
+        yield* makeOver(workspaceId, { cronJobId: otherJob })
+        yield* makeOver(workspaceId)
+        assert.deepStrictEqual(yield* runs.find(done.id), Option.some(done))
+        assert.deepStrictEqual(yield* list(workspaceId, { cronJobId }), {
+          ids: [failed.id, done.id],
+          total: 2
+        })
+        assert.deepStrictEqual(yield* list(workspaceId, { cronJobId, limit: 1, offset: 1 }), {
+          ids: [done.id],
+          total: 2
+        })
+        assert.deepStrictEqual(yield* list(workspaceId, { cronJobId, status: "FAILED" }), {
+          ids: [failed.id],
+          total: 1
+        })
+        assert.deepStrictEqual(yield* list(yield* makeWorkspace, { cronJobId }), { ids: [], total: 0 })
+        assert.strictEqual((yield* list(workspaceId, { cronJobId: undefined })).total, 4)
       })
     )
   })

@@ -75,4 +75,21 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* tokens.findByHash(token.hash), Option.some(token))
       })
     )
+
+    it.effect("lists what works at the moment, to the millisecond, oldest first, of one user", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const userId = (yield* makeUser).id
+        assert.deepStrictEqual(yield* tokens.list(userId, at()), [])
+        const young = yield* makeToken({ userId, createdAt: at(2) })
+        const expiring = yield* makeToken({ userId, createdAt: at(1), expiresAt: at(100) })
+        const twin = yield* makeToken({ userId, createdAt: at(1) })
+        const revoked = yield* makeToken({ userId })
+        yield* tokens.revoke(userId, revoked.id, at(5))
+        yield* makeToken()
+        assert.deepStrictEqual(yield* tokens.list(userId, at(99)), [expiring, twin, young])
+        assert.deepStrictEqual(yield* tokens.list(userId, at(100)), [twin, young])
+        assert.deepStrictEqual(yield* tokens.list(yield* newId<UserId>("user"), at()), [])
+      })
+    )
   })

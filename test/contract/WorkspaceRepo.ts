@@ -2,9 +2,11 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { Transaction } from "../../src/Services/Transaction.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeUser, makeWorkspace, newId, newWorkspace } from "../support/Fixtures.ts"
+import { at, makeUser, makeWorkspace, newId, newWorkspace, unicode } from "../support/Fixtures.ts"
+import { readsWhileLocked } from "./Locking.ts"
 
 export const suite = (it: It) =>
   describe("WorkspaceRepo", () => {
@@ -75,6 +77,127 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* workspaces.role(id, yield* newId<UserId>("user")), Option.none())
         const nowhere = yield* newId<WorkspaceId>("workspace")
         assert.deepStrictEqual(yield* workspaces.role(nowhere, user.id), Option.none())
+      })
+    )
+
+    it.effect("lists those of a member, oldest first, those of one moment by id, with the role", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const [user, other] = [yield* makeUser, yield* makeUser]
+        const insert = Effect.fnUntraced(function* (createdAt: Date) {
+          const workspace = { ...(yield* newWorkspace), createdAt }
+          yield* workspaces.insert(workspace)
+          return workspace
+        })
+        const [young, old] = [yield* insert(at(2)), yield* insert(at(1))]
+        const [twin, foreign] = [yield* insert(at(2)), yield* insert(at())]
+        assert.deepStrictEqual(yield* workspaces.list(user.id), [])
+        for (const [{ id }, role] of [
+          [young, "owner"],
+          [old, "member"],
+          [twin, "owner"]
+        ] as const) {
+          yield* workspaces.addMember(id, user.id, role, at(7))
+        }
+        yield* workspaces.addMember(foreign.id, other.id, "owner", at(7))
+        assert.deepStrictEqual(yield* workspaces.list(user.id), [
+          { ...old, role: "member" as const },
+          { ...young, role: "owner" as const },
+          { ...twin, role: "owner" as const }
+        ])
+      })
+    )
+
+    it.effect("renames one workspace alone, and says false where there is none", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const [changed, other] = [yield* newWorkspace, yield* newWorkspace]
+        yield* workspaces.insert(changed)
+        yield* workspaces.insert(other)
+        assert.isTrue(yield* workspaces.rename(changed.id, `${unicode}!`, at(7)))
+        assert.deepStrictEqual(
+          yield* workspaces.find(changed.id),
+          Option.some({ ...changed, name: `${unicode}!`, updatedAt: at(7) })
+        )
+        assert.deepStrictEqual(yield* workspaces.find(other.id), Option.some(other))
+        assert.isFalse(yield* workspaces.rename(yield* newId<WorkspaceId>("workspace"), "x", at()))
+      })
+    )
+
+    it.effect("knows its members, oldest first, each since the first time it was added", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const id = yield* makeWorkspace
+        const [young, old, twin] = [yield* makeUser, yield* makeUser, yield* makeUser]
+        assert.deepStrictEqual(yield* workspaces.members(id), [])
+        yield* workspaces.addMember(id, twin.id, "member", at(2))
+        yield* workspaces.addMember(id, young.id, "member", at(2))
+        yield* workspaces.addMember(id, old.id, "member", at(1))
+        yield* workspaces.addMember(yield* makeWorkspace, young.id, "owner", at(3))
+        yield* workspaces.addMember(id, old.id, "owner", at(9))
+        assert.deepStrictEqual(yield* workspaces.members(id), [
+          { userId: old.id, email: old.email, role: "owner", createdAt: at(1) },
+          { userId: young.id, email: young.email, role: "member", createdAt: at(2) },
+          { userId: twin.id, email: twin.email, role: "member", createdAt: at(2) }
+        ])
+      })
+    )
+
+    it.effect("removes a member from one workspace alone, once", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const [id, elsewhere] = [yield* makeWorkspace, yield* makeWorkspace]
+        const [user, other] = [yield* makeUser, yield* makeUser]
+        yield* workspaces.addMember(id, user.id, "owner", at())
+        yield* workspaces.addMember(id, other.id, "member", at())
+        yield* workspaces.addMember(elsewhere, user.id, "member", at())
+        assert.isTrue(yield* workspaces.removeMember(id, user.id))
+        assert.isFalse(yield* workspaces.removeMember(id, user.id))
+        assert.isFalse(yield* workspaces.removeMember(yield* newId<WorkspaceId>("workspace"), user.id))
+        assert.deepStrictEqual(yield* workspaces.role(id, user.id), Option.none())
+        assert.deepStrictEqual(yield* workspaces.role(id, other.id), Option.some("member"))
+        assert.deepStrictEqual(yield* workspaces.role(elsewhere, user.id), Option.some("member"))
+      })
+    )
+
+    it.effect("lets nobody else change a workspace that a transaction has locked", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const workspace = yield* newWorkspace
+        yield* workspaces.insert(workspace)
+        const seen = yield* readsWhileLocked(
+          workspaces.lock(workspace.id),
+          workspaces.setPlan(workspace.id, "pro", at(9))
+        )
+        assert.deepStrictEqual(
+          seen,
+          seen.map(() => Option.some(workspace))
+        )
+        const changed = Option.some({ ...workspace, plan: "pro" as const, updatedAt: at(9) })
+        assert.deepStrictEqual(yield* workspaces.lock(workspace.id), changed)
+        assert.deepStrictEqual(yield* workspaces.lock(yield* newId<WorkspaceId>("workspace")), Option.none())
+      })
+    )
+
+    it.effect("lets one transaction at a time lock a workspace", () =>
+      Effect.gen(function* () {
+        const [transaction, workspaces] = [yield* Transaction, yield* WorkspaceRepo]
+        const id = yield* makeWorkspace
+        const [user, other] = [yield* makeUser, yield* makeUser]
+        // Each leaves unless it is alone: without the lock all of them see two and leave.
+        const leave = (userId: UserId) =>
+          transaction.run(
+            Effect.gen(function* () {
+              yield* workspaces.lock(id)
+              if ((yield* workspaces.members(id)).length > 1) yield* workspaces.removeMember(id, userId)
+            })
+          )
+        for (let round = 0; round < 10; round++) {
+          yield* workspaces.addMember(id, user.id, "owner", at())
+          yield* workspaces.addMember(id, other.id, "owner", at())
+          yield* Effect.all([leave(user.id), leave(other.id)], { concurrency: "unbounded" })
+          assert.strictEqual((yield* workspaces.members(id)).length, 1)
+        }
       })
     )
   })

@@ -4,7 +4,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Migrations from "../../../src/Layers/Repo/Postgres/Migrations.ts"
-import { statements } from "../../../src/Layers/Repo/Postgres/migrations/0001_initial.ts"
+import * as Initial from "../../../src/Layers/Repo/Postgres/migrations/0001_initial.ts"
+import * as Specification from "../../../src/Layers/Repo/Postgres/migrations/0002_specification.ts"
 import type { RunId } from "../../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
@@ -36,7 +37,12 @@ const suite = () => {
       const done = yield* Effect.forEach(nodes, Fiber.join)
       assert.deepStrictEqual(
         done.filter((migrated) => migrated.length > 0),
-        [[[1, "initial"]]]
+        [
+          [
+            [1, "initial"],
+            [2, "specification"]
+          ]
+        ]
       )
       const [made] = yield* Effect.flatMap(
         PgClient,
@@ -44,8 +50,10 @@ const suite = () => {
           select (select count(*)::int from agentd_migrations) as migrations,
             (select count(*)::int from pg_tables where schemaname = 'public') as tables`
       ).pipe(Effect.provide(Postgres.client(url)))
-      const tables = statements.filter((statement) => statement.startsWith("create table")).length
-      assert.deepStrictEqual(made, { migrations: 1, tables: tables + 1 })
+      const tables = [...Initial.statements, ...Specification.statements].filter((statement) =>
+        statement.startsWith("create table")
+      ).length
+      assert.deepStrictEqual(made, { migrations: 2, tables: tables + 1 })
     })
   )
 

@@ -1,6 +1,8 @@
 import * as AgentRepo from "../../contract/AgentRepo.ts"
+import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
+import * as CronJobRepo from "../../contract/CronJobRepo.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
@@ -22,6 +24,8 @@ onEveryBackend("Repositories", (it) => {
     ProjectRepo,
     ProviderKeyRepo,
     AgentRepo,
+    CronJobRepo,
+    ConnectorRepo,
     ConversationRepo,
     ConversationTurns,
     RunRepo,

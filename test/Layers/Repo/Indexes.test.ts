@@ -2,18 +2,32 @@ import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { ProjectId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import type {
+  AgentId,
+  CronJobId,
+  ProjectId,
+  ProviderKeyId,
+  UserId,
+  WorkspaceId
+} from "../../../src/Schemas/Ids.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
+import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
+import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
 import { MemoryRepo } from "../../../src/Services/MemoryRepo.ts"
+import { ProjectRepo } from "../../../src/Services/ProjectRepo.ts"
+import { ProviderKeyRepo } from "../../../src/Services/ProviderKeyRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
-import { layerNode } from "../../support/Backends.ts"
+import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
+import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
+import { type Backend, layerNode } from "../../support/Backends.ts"
 import * as Postgres from "../../support/Postgres.ts"
 
 const workspaceId = "ws_7" as WorkspaceId
 const projectId = "proj_7" as ProjectId
+const userId = "user_7" as UserId
 
-/** 100 workspaces, and 50 of everything in each; of 5,000 runs, 100 are unfinished. */
+/** 100 workspaces and users, and 50 of everything in each; of 5,000 runs, 100 are unfinished. */
 const seed = Effect.gen(function* () {
   const sql = yield* PgClient
   const rows = sql.literal(
@@ -37,7 +51,25 @@ const seed = Effect.gen(function* () {
       'supervised', 0, at, at ${rows}`
   yield* sql`
     insert into memory_entries select 'mem_' || n, ws, proj, 'k' || n, 'v', 'general', at, at ${rows}`
-  yield* sql`analyze`
+  yield* sql`
+    insert into users select 'user_' || n, 'u' || n || '@example.org', now() from generate_series(0, 99) n`
+  yield* sql`
+    insert into tokens select 'token_' || n, 'user_' || n % 100, 't', 'h' || n, at, null, null ${rows}`
+  yield* sql`
+    insert into workspace_members select ws, 'user_' || n / 50, 'member', at ${rows} on conflict do nothing`
+  yield* sql`insert into projects select 'other_' || n, ws, 'p', at ${rows}`
+  yield* sql`insert into provider_keys select 'pkey_' || n, ws, 'k', 'openai', 'm', at, null, null ${rows}`
+  yield* sql`
+    insert into cron_jobs select 'cron_' || n, ws, proj, 'agent_' || n, 'c', null, '@daily', 'UTC', 'p', true,
+      at, at, at ${rows}`
+  yield* sql`
+    insert into connectors select 'conn_' || n, ws, proj, 'mcp', null, null,
+      case when n % 500 = 7 then 'ACTIVE' else 'INACTIVE' end, '[]', '{}', null, at, at ${rows}`
+  yield* sql`
+    update runs set agent_id = 'agent' || substr(id, 4), cron_job_id = 'cron' || substr(id, 4),
+      provider_key_id = 'pkey' || substr(id, 4)`
+  yield* sql`update agents set provider_key_id = 'pkey' || substr(id, 6)`
+  yield* sql`vacuum analyze`
 })
 
 const counters = Effect.gen(function* () {
@@ -77,7 +109,7 @@ const suite = () =>
       readonly table: string
       /** Where several would do, the planner may choose. */
       readonly index?: string
-      readonly call: Effect.Effect<unknown, unknown, AgentRepo | ConversationRepo | RunRepo | MemoryRepo>
+      readonly call: Effect.Effect<unknown, unknown, Backend>
     }>([
       {
         what: "the list of agents",
@@ -133,7 +165,117 @@ const suite = () =>
         table: "conversations",
         index: "conversations_answering",
         call: Effect.flatMap(ConversationRepo, (repo) => repo.releaseTurns("w"))
-      }
+      },
+      {
+        what: "the list of cron jobs",
+        table: "cron_jobs",
+        index: "cron_jobs_of_workspace",
+        call: Effect.flatMap(CronJobRepo, (jobs) => jobs.list({ workspaceId }))
+      },
+      {
+        what: "the list of the cron jobs of a project",
+        table: "cron_jobs",
+        index: "cron_jobs_of_workspace",
+        call: Effect.flatMap(CronJobRepo, (jobs) => jobs.list({ workspaceId, projectId }))
+      },
+      {
+        what: "the list of the runs of a cron job",
+        table: "runs",
+        index: "runs_of_cron_job",
+        call: Effect.flatMap(RunRepo, (runs) =>
+          runs.list({ workspaceId, cronJobId: "cron_107" as CronJobId, ...pages })
+        )
+      },
+      {
+        what: "the list of connectors",
+        table: "connectors",
+        index: "connectors_of_workspace",
+        call: Effect.flatMap(ConnectorRepo, (connectors) => connectors.list({ workspaceId, projectId }))
+      },
+      {
+        what: "the count of active connectors",
+        table: "connectors",
+        index: "connectors_of_workspace",
+        call: Effect.flatMap(ConnectorRepo, (connectors) => connectors.countActive(workspaceId))
+      },
+      {
+        what: "the check of the connectors that a run names",
+        table: "connectors",
+        call: Effect.flatMap(ConnectorRepo, (connectors) =>
+          connectors.countOf(workspaceId, ["conn_7", "conn_107"])
+        )
+      },
+      {
+        what: "the list of memory",
+        table: "memory_entries",
+        index: "memory_entries_by_age",
+        call: Effect.flatMap(MemoryRepo, (memory) => memory.list({ workspaceId }))
+      },
+      {
+        what: "the list of the memory of a project by category",
+        table: "memory_entries",
+        call: Effect.flatMap(MemoryRepo, (memory) =>
+          memory.list({ workspaceId, projectId, category: "general" })
+        )
+      },
+      {
+        what: "the list of memory by key",
+        table: "memory_entries",
+        call: Effect.flatMap(MemoryRepo, (memory) => memory.list({ workspaceId, key: "k107" }))
+      },
+      {
+        what: "the list of projects",
+        table: "projects",
+        index: "projects_of_workspace",
+        call: Effect.flatMap(ProjectRepo, (projects) => projects.list(workspaceId))
+      },
+      {
+        what: "the list of provider keys",
+        table: "provider_keys",
+        index: "provider_keys_of_workspace",
+        call: Effect.flatMap(ProviderKeyRepo, (keys) => keys.list(workspaceId))
+      },
+      {
+        what: "the list of tokens",
+        table: "tokens",
+        index: "tokens_of_user",
+        call: Effect.flatMap(TokenRepo, (tokens) => tokens.list(userId, new Date()))
+      },
+      {
+        what: "the list of the workspaces of a user",
+        table: "workspace_members",
+        index: "workspace_members_of_user",
+        call: Effect.flatMap(WorkspaceRepo, (workspaces) => workspaces.list(userId))
+      },
+      {
+        what: "the list of members",
+        table: "workspace_members",
+        index: "workspace_members_pkey",
+        call: Effect.flatMap(WorkspaceRepo, (workspaces) => workspaces.members(workspaceId))
+      },
+      ...(
+        [
+          ["runs", "runs_of_provider_key"],
+          ["agents", "agents_of_provider_key"]
+        ] as const
+      ).map(([table, index]) => ({
+        what: `the removal of a provider key from ${table}`,
+        table,
+        index,
+        call: Effect.flatMap(ProviderKeyRepo, (keys) => keys.remove(`pkey_1${table.length}` as ProviderKeyId))
+      })),
+      ...(
+        [
+          ["runs", "runs_of_agent"],
+          ["conversations", "conversations_of_agent"],
+          ["cron_jobs", "cron_jobs_of_agent"]
+        ] as const
+      ).map(([table, index]) => ({
+        what: `the removal of an agent from ${table}`,
+        table,
+        index,
+        call: Effect.flatMap(AgentRepo, (agents) => agents.remove(`agent_1${table.length}` as AgentId))
+      }))
     ])("$what uses an index", ({ call, index, table }) =>
       Effect.gen(function* () {
         const of = yield* scans(call)

@@ -1,0 +1,274 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import { TestClock } from "effect/testing"
+import * as Application from "../../src/Layers/Application.ts"
+import * as Repo from "../../src/Layers/Repo.ts"
+import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import { PlanLimitExceeded } from "../../src/Schemas/Connector.ts"
+import { Forbidden, InvalidInput, NotFound } from "../../src/Schemas/Errors.ts"
+import type { ConnectorId, ProjectId } from "../../src/Schemas/Ids.ts"
+import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
+import { Connectors } from "../../src/Services/Connectors.ts"
+import { SecretBox } from "../../src/Services/SecretBox.ts"
+import { Settings } from "../../src/Services/Settings.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+import { makeConnector } from "../contract/ConnectorRepo.ts"
+import { layerNode } from "../support/Backends.ts"
+import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
+import { makeProject } from "../support/Fixtures.ts"
+import { layerOffline, makeTenant } from "../support/Service.ts"
+
+const layerKeyless = Ring.layer({ current: undefined, former: [] })
+
+const stored = (id: ConnectorId) =>
+  Effect.flatMap(ConnectorRepo, (repo) => Effect.map(repo.find(id), Option.getOrThrow))
+
+const secretOf = Effect.fnUntraced(function* (id: ConnectorId) {
+  const { sealedCredential } = yield* stored(id)
+  const opened = yield* (yield* SecretBox).open(id, sealedCredential ?? "")
+  return JSON.parse(Redacted.value(opened)) as unknown
+})
+
+/** A workspace with as many connectors as its plan allows. */
+const makeFull = Effect.gen(function* () {
+  const connectors = yield* Connectors
+  const { user, workspaceId } = yield* makeTenant()
+  const made = yield* Effect.replicateEffect(connectors.create(user, { workspaceId, type: "mcp" }), 5)
+  const [first] = made
+  if (first === undefined) return yield* Effect.die("no connector")
+  return { connectors, first, user, workspaceId }
+})
+
+describe("Connectors", () => {
+  it.effect("creates one with what is given, and null or nothing for what is not", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_000)
+      const connectors = yield* Connectors
+      const { user, workspaceId } = yield* makeTenant()
+      const connector = yield* connectors.create(user, { workspaceId, type: "mcp" })
+      assert.deepStrictEqual(connector, {
+        id: connector.id,
+        workspaceId,
+        projectId: null,
+        type: "mcp",
+        providerId: null,
+        providerName: null,
+        status: "ACTIVE",
+        grantedScopes: [],
+        hasCredential: false,
+        createdAt: new Date(1_000),
+        updatedAt: new Date(1_000)
+      })
+      assert.deepStrictEqual(yield* connectors.get(user, connector.id), connector)
+      assert.deepStrictEqual(yield* connectors.list(user, { workspaceId }), [connector])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("takes the name and scopes of a provider that it knows, unless others are given", () =>
+    Effect.gen(function* () {
+      const connectors = yield* Connectors
+      const { user, workspaceId } = yield* makeTenant()
+      const create = (given: object) =>
+        Effect.map(connectors.create(user, { workspaceId, ...given }), (made) => [
+          made.providerName,
+          made.grantedScopes,
+          made.type
+        ])
+      assert.deepStrictEqual(yield* create({ providerId: "github" }), ["GitHub", ["repo", "read:user"], null])
+      assert.deepStrictEqual(
+        yield* create({ providerId: "github", providerName: "Ours", grantedScopes: [], type: "mcp" }),
+        ["Ours", [], "mcp"]
+      )
+      assert.deepStrictEqual(yield* create({ providerId: "github", providerName: null }), [
+        "GitHub",
+        ["repo", "read:user"],
+        null
+      ])
+      assert.deepStrictEqual(yield* create({ providerId: "unheard-of" }), [null, [], null])
+      assert.deepStrictEqual(yield* create({ providerId: "constructor" }), [null, [], null])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect.each([["canary-1"], [{ user: "canary-2", password: "canary-3" }]] as const)(
+    "seals the credential %j for its row, and shows only that there is one",
+    ([credential]) =>
+      Effect.gen(function* () {
+        const connectors = yield* Connectors
+        const { user, workspaceId } = yield* makeTenant()
+        const metadata = { url: "https://example.org", nested: { a: [1] }, credential }
+        const made = yield* connectors.create(user, { workspaceId, type: "mcp", metadata })
+        const patched = yield* connectors.update(user, made.id, { providerName: "New" })
+        const row = yield* stored(made.id)
+        assert.isTrue(made.hasCredential)
+        assert.isTrue(patched.hasCredential)
+        assert.deepStrictEqual(row.metadata, { url: "https://example.org", nested: { a: [1] } })
+        const seen = [made, patched, row, yield* connectors.list(user, { workspaceId })]
+        assert.notInclude(JSON.stringify(seen), "canary")
+        assert.deepStrictEqual(yield* secretOf(made.id), credential)
+        const box = yield* SecretBox
+        yield* Effect.flip(box.open("conn_other", row.sealedCredential ?? ""))
+      }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("replaces metadata and credential together", () =>
+    Effect.gen(function* () {
+      const connectors = yield* Connectors
+      const { user, workspaceId } = yield* makeTenant()
+      const metadata = { url: "a", credential: "canary-1" }
+      const { id } = yield* connectors.create(user, { workspaceId, type: "mcp", metadata })
+      yield* connectors.update(user, id, { metadata: { url: "b", credential: { token: "canary-2" } } })
+      assert.deepStrictEqual((yield* stored(id)).metadata, { url: "b" })
+      assert.deepStrictEqual(yield* secretOf(id), { token: "canary-2" })
+      const bare = yield* connectors.update(user, id, { metadata: {} })
+      assert.isFalse(bare.hasCredential)
+      const { metadata: left, sealedCredential } = yield* stored(id)
+      assert.deepStrictEqual([left, sealedCredential], [{}, null])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("refuses a credential where there is no key to seal it, and stores nothing of it", () =>
+    Effect.gen(function* () {
+      const connectors = yield* Connectors
+      const { user, workspaceId } = yield* makeTenant()
+      const metadata = { credential: "canary" }
+      const error = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp", metadata }))
+      assert.instanceOf(error, InvalidInput)
+      assert.match(error.error, /^metadata\.credential: can't be stored: .*AGENTD_SECRET_KEY/u)
+      assert.deepStrictEqual(yield* connectors.list(user, { workspaceId }), [])
+      const made = yield* connectors.create(user, { workspaceId, type: "mcp", metadata: { url: "a" } })
+      assert.instanceOf(yield* Effect.flip(connectors.update(user, made.id, { metadata })), InvalidInput)
+      assert.deepStrictEqual((yield* stored(made.id)).metadata, { url: "a" })
+    }).pipe(
+      Effect.provide(
+        Application.layer.pipe(
+          Layer.provideMerge(layerKeyless),
+          Layer.provideMerge(Repo.layerMemory),
+          Layer.provideMerge(Layer.succeed(Settings, Settings.defaults))
+        )
+      )
+    )
+  )
+
+  it.effect("has no room for a sixth active one on the free plan, made or switched on", () =>
+    Effect.gen(function* () {
+      const { connectors, first, user, workspaceId } = yield* makeFull
+      const sixth = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp" }))
+      assert.instanceOf(sixth, PlanLimitExceeded)
+      assert.strictEqual(sixth.error, "the free plan allows at most 5 active connectors")
+
+      const off = yield* connectors.update(user, first.id, { status: "INACTIVE" })
+      assert.strictEqual(off.status, "INACTIVE")
+      const next = yield* connectors.create(user, { workspaceId, type: "mcp" })
+      const again = yield* Effect.flip(
+        connectors.update(user, first.id, { status: "ACTIVE", providerName: "New" })
+      )
+      assert.instanceOf(again, PlanLimitExceeded)
+      assert.deepStrictEqual(yield* connectors.get(user, first.id), off, "a refused patch changed something")
+
+      yield* connectors.remove(user, next.id)
+      assert.strictEqual((yield* connectors.update(user, first.id, { status: "ACTIVE" })).status, "ACTIVE")
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("lets an active one stay so, and be changed, when there is no room", () =>
+    Effect.gen(function* () {
+      const { connectors, first, user } = yield* makeFull
+      const kept = yield* connectors.update(user, first.id, { status: "ACTIVE", grantedScopes: ["read"] })
+      assert.deepStrictEqual([kept.status, kept.grantedScopes], ["ACTIVE", ["read"]])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("counts those in ERROR out, and other workspaces", () =>
+    Effect.gen(function* () {
+      const { connectors, first, user, workspaceId } = yield* makeFull
+      yield* (yield* ConnectorRepo).update({ ...(yield* stored(first.id)), status: "ERROR" })
+      yield* connectors.create(user, { workspaceId, type: "mcp" })
+      assert.instanceOf(
+        yield* Effect.flip(connectors.update(user, first.id, { status: "ACTIVE" })),
+        PlanLimitExceeded
+      )
+      const elsewhere = yield* makeTenant()
+      yield* connectors.create(elsewhere.user, { workspaceId: elsewhere.workspaceId, type: "mcp" })
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("has no limit on the other plan", () =>
+    Effect.gen(function* () {
+      const { connectors, user, workspaceId } = yield* makeFull
+      yield* (yield* WorkspaceRepo).setPlan(workspaceId, "pro", new Date(0))
+      yield* Effect.replicateEffect(connectors.create(user, { workspaceId, type: "mcp" }), 5)
+      assert.strictEqual((yield* connectors.list(user, { workspaceId })).length, 10)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("shows a stranger nothing, and takes no foreign project", () =>
+    Effect.gen(function* () {
+      const { connectors, first, user, workspaceId } = yield* makeFull
+      const { user: stranger, workspaceId: elsewhere } = yield* makeTenant()
+      const given = { workspaceId, type: "mcp" }
+      assert.instanceOf(yield* Effect.flip(connectors.create(stranger, given)), Forbidden)
+      assert.instanceOf(yield* Effect.flip(connectors.list(stranger, { workspaceId })), Forbidden)
+      for (const id of [first.id, "conn_absent" as ConnectorId]) {
+        for (const error of [
+          yield* Effect.flip(connectors.get(stranger, id)),
+          yield* Effect.flip(connectors.update(stranger, id, { status: "INACTIVE" })),
+          yield* Effect.flip(connectors.remove(stranger, id))
+        ]) {
+          assert.deepStrictEqual([error instanceof NotFound, error.error], [true, "connector not found"])
+        }
+      }
+      assert.deepStrictEqual(yield* connectors.get(user, first.id), first)
+      const foreign = (yield* makeProject(elsewhere)).id
+      for (const projectId of [foreign, "proj_absent" as ProjectId]) {
+        const sentence = "projectId: does not exist in this workspace"
+        const made = yield* Effect.flip(connectors.create(user, { ...given, projectId }))
+        assert.strictEqual(made.error, sentence)
+        assert.strictEqual(
+          (yield* Effect.flip(connectors.list(user, { workspaceId, projectId }))).error,
+          sentence
+        )
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
+const layerEmbedded = Application.layer.pipe(
+  Layer.provideMerge(Ring.layer({ current: undefined, former: [] })),
+  Layer.provideMerge(layerNode(EmbeddedCopy.layerClient))
+)
+
+describe("the limit of active connectors, with 50 at once", () => {
+  const exact = Effect.gen(function* () {
+    const connectors = yield* Connectors
+    const { user, workspaceId } = yield* makeTenant()
+    const create = Effect.result(connectors.create(user, { workspaceId, type: "mcp" }))
+    const made = yield* Effect.all(
+      Array.from({ length: 50 }, () => create),
+      { concurrency: "unbounded" }
+    )
+    assert.strictEqual(made.filter(Result.isSuccess).length, 5)
+    for (const result of made) {
+      if (Result.isFailure(result)) assert.instanceOf(result.failure, PlanLimitExceeded)
+    }
+    assert.strictEqual((yield* connectors.list(user, { workspaceId })).length, 5)
+
+    const elsewhere = yield* makeTenant()
+    const off = yield* Effect.replicateEffect(
+      makeConnector(elsewhere.workspaceId, { status: "INACTIVE" }),
+      20
+    )
+    const switched = yield* Effect.forEach(
+      off,
+      ({ id }) => Effect.result(connectors.update(elsewhere.user, id, { status: "ACTIVE" })),
+      { concurrency: "unbounded" }
+    )
+    assert.strictEqual(switched.filter(Result.isSuccess).length, 5)
+    assert.strictEqual(yield* (yield* ConnectorRepo).countActive(elsewhere.workspaceId), 5)
+  })
+  it.live("is exact in memory", () => Effect.provide(exact, layerOffline()))
+  it.live("is exact on the embedded database", () => Effect.provide(exact, layerEmbedded))
+})

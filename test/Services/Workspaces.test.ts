@@ -1,0 +1,173 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { TestClock } from "effect/testing"
+import { Forbidden, InvalidInput, NotFound, type Unavailable } from "../../src/Schemas/Errors.ts"
+import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { Projects } from "../../src/Services/Projects.ts"
+import { Workspaces } from "../../src/Services/Workspaces.ts"
+import { makeUser } from "../support/Fixtures.ts"
+import { layerOffline } from "../support/Service.ts"
+
+/** A workspace with an owner and a member, and somebody who is neither. */
+const makeTeam = Effect.gen(function* () {
+  yield* TestClock.setTime(1_000)
+  const workspaces = yield* Workspaces
+  const [owner, member, stranger] = [yield* makeUser, yield* makeUser, yield* makeUser]
+  const workspace = yield* workspaces.create(owner, { name: "Team" })
+  yield* workspaces.addMember(owner, workspace.id, { email: member.email })
+  return { id: workspace.id, member, owner, stranger, workspace, workspaces }
+})
+
+const lastOwner = "a workspace must keep an owner"
+
+describe("Workspaces", () => {
+  it.effect("makes the caller the owner of a new one on the free plan", () =>
+    Effect.gen(function* () {
+      const { id, member, owner, stranger, workspace, workspaces } = yield* makeTeam
+      assert.deepStrictEqual(workspace, {
+        id,
+        name: "Team",
+        plan: "free",
+        createdAt: new Date(1_000),
+        updatedAt: new Date(1_000),
+        role: "owner"
+      })
+      assert.deepStrictEqual(yield* workspaces.get(owner, id), workspace)
+      assert.deepStrictEqual(yield* workspaces.list(owner), [workspace])
+      assert.deepStrictEqual(yield* workspaces.list(member), [{ ...workspace, role: "member" }])
+      assert.deepStrictEqual(yield* workspaces.list(stranger), [])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("is renamed by an owner", () =>
+    Effect.gen(function* () {
+      const { id, owner, workspace, workspaces } = yield* makeTeam
+      yield* TestClock.setTime(2_000)
+      assert.deepStrictEqual(yield* workspaces.update(owner, id, {}), workspace)
+      const renamed = { ...workspace, name: "New", updatedAt: new Date(2_000) }
+      assert.deepStrictEqual(yield* workspaces.update(owner, id, { name: "New" }), renamed)
+      assert.deepStrictEqual(yield* workspaces.get(owner, id), renamed)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("takes members by e-mail, however it is written, if there is such a user", () =>
+    Effect.gen(function* () {
+      const { id, owner, stranger, workspaces } = yield* makeTeam
+      const email = ` ${stranger.email.toUpperCase()} `
+      const added = yield* workspaces.addMember(owner, id, { email })
+      assert.deepStrictEqual(added, {
+        userId: stranger.id,
+        email: stranger.email,
+        role: "member",
+        createdAt: new Date(1_000)
+      })
+      yield* TestClock.setTime(2_000)
+      const promoted = yield* workspaces.addMember(owner, id, { email, role: "owner" })
+      assert.deepStrictEqual(promoted, { ...added, role: "owner" })
+      const error = yield* Effect.flip(workspaces.addMember(owner, id, { email: "nobody@example.org" }))
+      assert.instanceOf(error, InvalidInput)
+      assert.strictEqual(error.error, "email: there is no user with this e-mail")
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("keeps its last owner", () =>
+    Effect.gen(function* () {
+      const { id, member, owner, workspaces } = yield* makeTeam
+      for (const refused of [
+        workspaces.removeMember(owner, id, owner.id),
+        workspaces.addMember(owner, id, { email: owner.email }),
+        workspaces.addMember(owner, id, { email: owner.email, role: "member" })
+      ]) {
+        const error = yield* Effect.flip(refused)
+        assert.deepStrictEqual([error instanceof Forbidden, error.error], [true, lastOwner])
+      }
+      yield* workspaces.addMember(owner, id, { email: owner.email, role: "owner" })
+      yield* workspaces.addMember(owner, id, { email: member.email, role: "owner" })
+      yield* workspaces.removeMember(owner, id, owner.id)
+      assert.strictEqual((yield* workspaces.get(member, id)).role, "owner")
+      const error = yield* Effect.flip(workspaces.removeMember(member, id, member.id))
+      assert.strictEqual(error.error, lastOwner)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("lets one of two owners become a member", () =>
+    Effect.gen(function* () {
+      const { id, member, owner, workspaces } = yield* makeTeam
+      yield* workspaces.addMember(owner, id, { email: member.email, role: "owner" })
+      yield* workspaces.addMember(member, id, { email: owner.email, role: "member" })
+      const roles = (yield* workspaces.members(owner, id)).map(({ role, userId }) => [userId, role])
+      assert.sameDeepMembers(roles, [
+        [owner.id, "member"],
+        [member.id, "owner"]
+      ])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("removes a member, who then sees nothing of it", () =>
+    Effect.gen(function* () {
+      const { id, member, owner, workspaces } = yield* makeTeam
+      yield* workspaces.removeMember(owner, id, member.id)
+      assert.instanceOf(yield* Effect.flip(workspaces.get(member, id)), NotFound)
+      assert.deepStrictEqual(yield* workspaces.list(member), [])
+      assert.instanceOf(yield* Effect.flip((yield* Projects).list(member, id)), Forbidden)
+      for (const gone of [member.id, "user_absent" as UserId]) {
+        const error = yield* Effect.flip(workspaces.removeMember(owner, id, gone))
+        assert.deepStrictEqual([error instanceof NotFound, error.error], [true, "member not found"])
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("is changed by owners alone; a stranger can't tell it from none", () =>
+    Effect.gen(function* () {
+      const { id, member, owner, stranger, workspace, workspaces } = yield* makeTeam
+      const absent = "ws_absent" as WorkspaceId
+      const changes = (user: typeof owner, of: WorkspaceId) => [
+        workspaces.update(user, of, { name: "Taken" }),
+        workspaces.addMember(user, of, { email: user.email, role: "owner" }),
+        workspaces.addMember(user, of, { email: "nobody@example.org" }),
+        workspaces.removeMember(user, of, owner.id)
+      ]
+      for (const change of changes(member, id)) assert.instanceOf(yield* Effect.flip(change), Forbidden)
+      for (const change of [
+        ...changes(stranger, id),
+        ...changes(owner, absent),
+        workspaces.get(stranger, id),
+        workspaces.members(stranger, id),
+        workspaces.get(owner, absent)
+      ]) {
+        const error = yield* Effect.flip(change)
+        assert.deepStrictEqual([error instanceof NotFound, error.error], [true, "workspace not found"])
+      }
+      assert.deepStrictEqual(yield* workspaces.get(owner, id), workspace)
+      assert.deepStrictEqual((yield* workspaces.members(member, id)).map(({ role }) => role).sort(), [
+        "member",
+        "owner"
+      ])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
+describe("Projects", () => {
+  it.effect("are made and listed by any member, and by nobody else", () =>
+    Effect.gen(function* () {
+      const { id, member, owner, stranger } = yield* makeTeam
+      const projects = yield* Projects
+      const project = yield* projects.create(member, { workspaceId: id, name: "P" })
+      assert.deepStrictEqual(project, {
+        id: project.id,
+        workspaceId: id,
+        name: "P",
+        createdAt: new Date(1_000)
+      })
+      assert.deepStrictEqual(yield* projects.list(owner, id), [project])
+      const refusals: ReadonlyArray<Effect.Effect<unknown, Forbidden | Unavailable>> = [
+        projects.create(stranger, { workspaceId: id, name: "P" }),
+        projects.list(stranger, id),
+        projects.list(owner, "ws_absent" as WorkspaceId)
+      ]
+      for (const refused of refusals) {
+        assert.instanceOf(yield* Effect.flip(refused), Forbidden)
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})

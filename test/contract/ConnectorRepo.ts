@@ -1,0 +1,206 @@
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { StoredConnector } from "../../src/Schemas/Connector.ts"
+import type { ConnectorId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
+import type { It } from "../support/Backends.ts"
+import { at, makeProject, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
+
+export const makeConnector = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  given: Partial<StoredConnector> = {}
+) {
+  const connector: StoredConnector = {
+    id: yield* newId<ConnectorId>("connector"),
+    workspaceId,
+    projectId: null,
+    type: "mcp",
+    providerId: null,
+    providerName: null,
+    status: "ACTIVE",
+    grantedScopes: [],
+    hasCredential: false,
+    metadata: {},
+    sealedCredential: null,
+    createdAt: at(),
+    updatedAt: at(),
+    ...given
+  }
+  yield* (yield* ConnectorRepo).insert(connector)
+  return connector
+})
+
+const makeFullConnector = Effect.gen(function* () {
+  const workspaceId = yield* makeWorkspace
+  return yield* makeConnector(workspaceId, {
+    projectId: (yield* makeProject(workspaceId)).id,
+    type: unicode,
+    providerId: unicode,
+    providerName: unicode,
+    status: "ERROR",
+    grantedScopes: [unicode, "", "b", "a", "b"],
+    hasCredential: true,
+    metadata: {
+      [unicode]: unicode,
+      url: "https://example.org/mcp?a=1&b=%20",
+      nested: { list: [1, -2.5, 1e-7, 12_345_678_901_234_567_000, true, false, null, "", [], {}] },
+      snake_case: null
+    },
+    sealedCredential: unicode,
+    updatedAt: at(1)
+  })
+})
+
+export const suite = (it: It) =>
+  describe("ConnectorRepo", () => {
+    it.effect("finds what was inserted, with every field and the metadata as it was", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const connector = yield* makeFullConnector
+        assert.deepStrictEqual(yield* connectors.find(connector.id), Option.some(connector))
+        assert.deepStrictEqual(yield* connectors.list({ workspaceId: connector.workspaceId }), [connector])
+      })
+    )
+
+    it.effect("keeps nulls and empty values, and finds none where there is none", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const bare = yield* makeConnector(yield* makeWorkspace, { type: null, providerId: "github" })
+        assert.deepStrictEqual(yield* connectors.find(bare.id), Option.some(bare))
+        const id = yield* newId<ConnectorId>("connector")
+        assert.deepStrictEqual(yield* connectors.find(id), Option.none())
+      })
+    )
+
+    it.effect("lists oldest first, those of one moment by id, and no other workspace", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const workspaceId = yield* makeWorkspace
+        const ids = yield* Effect.replicateEffect(newId<ConnectorId>("connector"), 5)
+        const [a, b, c, d, e] = ids as [ConnectorId, ConnectorId, ConnectorId, ConnectorId, ConnectorId]
+        yield* makeConnector(workspaceId, { id: c, createdAt: at(2) })
+        yield* makeConnector(workspaceId, { id: e, createdAt: at(1), status: "INACTIVE" })
+        yield* makeConnector(workspaceId, { id: a, createdAt: at(3) })
+        yield* makeConnector(workspaceId, { id: b, createdAt: at(2) })
+        yield* makeConnector(yield* makeWorkspace, { id: d, createdAt: at(2) })
+        const listed = yield* connectors.list({ workspaceId })
+        assert.deepStrictEqual(
+          listed.map(({ id }) => id),
+          [e, b, c, a]
+        )
+      })
+    )
+
+    it.effect("lists one project alone", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const workspaceId = yield* makeWorkspace
+        const [one, two] = [yield* makeProject(workspaceId), yield* makeProject(workspaceId)]
+        const mine = yield* makeConnector(workspaceId, { projectId: one.id })
+        const other = yield* makeConnector(workspaceId, { projectId: two.id })
+        const none = yield* makeConnector(workspaceId)
+        assert.deepStrictEqual(yield* connectors.list({ workspaceId, projectId: one.id }), [mine])
+        assert.deepStrictEqual(yield* connectors.list({ workspaceId, projectId: undefined }), [
+          mine,
+          other,
+          none
+        ])
+        const elsewhere = yield* makeWorkspace
+        assert.deepStrictEqual(yield* connectors.list({ workspaceId: elsewhere, projectId: one.id }), [])
+      })
+    )
+
+    it.effect("counts the ACTIVE ones of a workspace alone", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const workspaceId = yield* makeWorkspace
+        assert.strictEqual(yield* connectors.countActive(workspaceId), 0)
+        yield* makeConnector(workspaceId)
+        yield* makeConnector(workspaceId, { projectId: (yield* makeProject(workspaceId)).id })
+        yield* makeConnector(workspaceId, { status: "INACTIVE" })
+        yield* makeConnector(workspaceId, { status: "ERROR" })
+        yield* makeConnector(yield* makeWorkspace)
+        assert.strictEqual(yield* connectors.countActive(workspaceId), 2)
+      })
+    )
+
+    it.effect("counts which of some ids are connectors of the workspace, whatever their status", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const workspaceId = yield* makeWorkspace
+        const one = yield* makeConnector(workspaceId)
+        const two = yield* makeConnector(workspaceId, { status: "INACTIVE" })
+        yield* makeConnector(workspaceId)
+        const foreign = yield* makeConnector(yield* makeWorkspace)
+        const countOf = (...ids: ReadonlyArray<string>) => connectors.countOf(workspaceId, ids)
+        assert.strictEqual(yield* countOf(), 0)
+        assert.strictEqual(yield* countOf(one.id), 1)
+        assert.strictEqual(yield* countOf(one.id, two.id), 2)
+        assert.strictEqual(yield* countOf(one.id, one.id), 1, "one connector is one, however often named")
+        assert.strictEqual(yield* countOf(one.id, foreign.id, "conn_absent"), 1)
+        assert.strictEqual(yield* countOf(foreign.id, unicode), 0)
+      })
+    )
+
+    it.effect("replaces what can change", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const connector = yield* makeFullConnector
+        const other = yield* makeConnector(connector.workspaceId)
+        const changed: StoredConnector = {
+          ...connector,
+          providerName: "New",
+          status: "INACTIVE",
+          grantedScopes: ["new"],
+          metadata: { new: [unicode] },
+          hasCredential: false,
+          sealedCredential: null,
+          updatedAt: at(9)
+        }
+        assert.isTrue(yield* connectors.update(changed))
+        assert.deepStrictEqual(yield* connectors.find(connector.id), Option.some(changed))
+        assert.isTrue(yield* connectors.update({ ...changed, hasCredential: true, sealedCredential: "s" }))
+        assert.deepStrictEqual(
+          yield* connectors.find(connector.id),
+          Option.some({ ...changed, hasCredential: true, sealedCredential: "s" })
+        )
+        assert.deepStrictEqual(yield* connectors.find(other.id), Option.some(other))
+      })
+    )
+
+    it.effect("keeps what can't change, whatever an update says", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const connector = yield* makeFullConnector
+        yield* connectors.update({
+          ...connector,
+          workspaceId: yield* makeWorkspace,
+          projectId: null,
+          type: null,
+          providerId: "other",
+          createdAt: at(5),
+          updatedAt: at(9)
+        })
+        assert.deepStrictEqual(
+          yield* connectors.find(connector.id),
+          Option.some({ ...connector, updatedAt: at(9) })
+        )
+      })
+    )
+
+    it.effect("updates and removes none where there is none", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const connector = yield* makeFullConnector
+        const other = yield* makeConnector(connector.workspaceId)
+        assert.isTrue(yield* connectors.remove(connector.id))
+        assert.deepStrictEqual(yield* connectors.find(connector.id), Option.none())
+        assert.isFalse(yield* connectors.remove(connector.id))
+        assert.isFalse(yield* connectors.update(connector))
+        assert.deepStrictEqual(yield* connectors.find(connector.id), Option.none())
+        assert.deepStrictEqual(yield* connectors.list({ workspaceId: connector.workspaceId }), [other])
+        assert.deepStrictEqual(yield* connectors.find(other.id), Option.some(other))
+      })
+    )
+  })
