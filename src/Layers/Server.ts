@@ -68,7 +68,7 @@ const layerOperatorSocket = Layer.unwrap(
 /** The HTTP service, from the listening socket to the line that says that it can serve. */
 export const layer = Layer.merge(layerDrain, layerAnnounced).pipe(
   Layer.provideMerge(Layer.merge(layerRoutes, layerOperatorSocket)),
-  Layer.provide(layerListener)
+  Layer.provideMerge(layerListener)
 )
 
 /** The host as a client on this machine writes it. */

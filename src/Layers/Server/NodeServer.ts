@@ -11,6 +11,12 @@ const stalledMillis = 60_000
 export const makeServer = (): Server => {
   const server = createServer({ ...timeouts, keepAlive: true, keepAliveInitialDelay: 30_000 })
   server.timeout = stalledMillis
+  server.on("request", (_, response) => {
+    // A server that is closing waits for connections that are kept alive, unless they are idle already.
+    response.once("close", () => {
+      if (!server.listening) setImmediate(() => server.closeIdleConnections())
+    })
+  })
   server.on("request", notReady)
   server.on("newListener", (event) => {
     if (event === "request") server.off("request", notReady)
