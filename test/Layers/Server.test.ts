@@ -1,3 +1,4 @@
+import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
@@ -17,6 +18,26 @@ const environment = ConfigProvider.layer(
 )
 
 describe("stopping the server", () => {
+  it.live("does not wait for connections that have sent nothing", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(Server.layer, scope)
+      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+      const port = address._tag === "UnixPathAddress" ? 0 : address.port
+      const open = (sent: string) =>
+        Effect.callback<Socket>((resume) => {
+          const socket = connect(port, "127.0.0.1", () => {
+            socket.write(sent)
+            resume(Effect.succeed(socket))
+          })
+          socket.on("error", () => {})
+        })
+      yield* open("")
+      yield* open("GET /health/li")
+      assert.strictEqual((yield* Effect.timeoutOption(Scope.close(scope, Exit.void), 3_000))._tag, "Some")
+    }).pipe(Effect.provide(layerScripted({ drainMillis: 10_000 })), Effect.provide(environment))
+  )
+
   it.live("lets an open stream end with an error event and refuses new work meanwhile", () =>
     Effect.gen(function* () {
       const model = yield* ScriptedModel

@@ -59,7 +59,7 @@ export const layer = Layer.effect(
               where c.workspace_id = ${workspaceId}
               ${projectId === undefined ? sql.literal("") : sql`and c.project_id = ${projectId}`}
               order by c.updated_at desc, c.id desc
-              limit ${limit} offset ${offset}`),
+              limit ${limit} offset ${offset}::bigint`),
             (found) =>
               found.map(({ lastContent, lastCreatedAt, lastId, lastRole, ...stored }) =>
                 toConversation(
