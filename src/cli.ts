@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Database from "./Layers/Database.ts"
-import { execute } from "./Layers/Operator/Execute.ts"
+import { execute, serverRuns } from "./Layers/Operator/Execute.ts"
 import { writeStdout } from "./Layers/Operator/Output.ts"
 import { runMain } from "./Layers/Runtime.ts"
 import * as Settings from "./Layers/Settings.ts"
@@ -37,10 +37,10 @@ const serve = Command.make("serve", {}, () =>
 ).pipe(Command.withDescription("Run the service"))
 
 const migrate = Command.make("migrate", {}, () =>
-  writeStdout("the database is up to date").pipe(
-    Effect.provide(Database.layer),
-    Effect.provide(Settings.layer)
-  )
+  Effect.gen(function* () {
+    if (!(yield* serverRuns)) yield* Layer.build(Database.layer.pipe(Layer.provide(Settings.layer)))
+    yield* writeStdout("the database is up to date")
+  }).pipe(Effect.scoped)
 ).pipe(Command.withDescription("Bring the database up to date"))
 
 const bootstrap = Command.make(

@@ -38,7 +38,12 @@ export const Agents = HttpApiGroup.make("agents")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Agents" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Agents",
+      description: "Named behaviours that get tasks and answer messages."
+    })
+  )
 
 /** CONTRACT.md section 8: beyond the specification. */
 export const AgentsExtension = HttpApiGroup.make("agentsExtension")
@@ -55,4 +60,9 @@ export const AgentsExtension = HttpApiGroup.make("agentsExtension")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "extension" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "extension",
+      description: "Beyond the specification, by the same conventions."
+    })
+  )

@@ -5,6 +5,7 @@ import { Chat } from "./Chat.ts"
 import { Connectors, ConnectorsExtension } from "./Connectors.ts"
 import { Credentials } from "./Credentials.ts"
 import { CronJobs, CronJobsExtension } from "./CronJobs.ts"
+import { completeDocument } from "./Document.ts"
 import { Memory, MemoryExtension } from "./Memory.ts"
 import { Runs } from "./Runs.ts"
 import { System } from "./System.ts"
@@ -27,6 +28,7 @@ export const Api = HttpApi.make("agentd")
     OpenApi.annotations({
       title: "agentd",
       version: "1.0.0",
+      transform: completeDocument,
       description:
         "Orchestrates AI agents: agents, tasks and runs, schedules, connectors, memory, chat over SSE."
     })

@@ -29,7 +29,12 @@ export const Connectors = HttpApiGroup.make("connectors")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Connectors" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Connectors",
+      description: "Integrations with outside providers, which bring tools."
+    })
+  )
 
 /** CONTRACT.md section 8: beyond the specification. */
 export const ConnectorsExtension = HttpApiGroup.make("connectorsExtension")
@@ -53,4 +58,9 @@ export const ConnectorsExtension = HttpApiGroup.make("connectorsExtension")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "extension" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "extension",
+      description: "Beyond the specification, by the same conventions."
+    })
+  )

@@ -5,12 +5,13 @@ import * as Schema from "effect/Schema"
 import type { ProviderKeyId, TokenId } from "../Schemas/Ids.ts"
 import { UserId } from "../Schemas/Ids.ts"
 import { CreateProviderKey, ProviderKey } from "../Schemas/ProviderKey.ts"
+import { Timestamp } from "../Schemas/Timestamp.ts"
 import { CreateToken, NewToken, TokenView } from "../Schemas/Token.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { created, data, pathId, removed, workspaceQuery } from "./Fields.ts"
 
-const Session = Schema.Struct({ userId: UserId, email: Schema.String, expiresAt: Schema.Date }).annotate({
+const Session = Schema.Struct({ userId: UserId, email: Schema.String, expiresAt: Timestamp }).annotate({
   identifier: "Session"
 })
 
@@ -61,4 +62,9 @@ export const Credentials = HttpApiGroup.make("credentials")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "extension" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "extension",
+      description: "Beyond the specification, by the same conventions."
+    })
+  )

@@ -4,6 +4,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { CreateCronJob, CronJob, PreviewSchedule, UpdateCronJob } from "../Schemas/CronJob.ts"
 import type { CronJobId } from "../Schemas/Ids.ts"
+import { Timestamp } from "../Schemas/Timestamp.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { created, data, listQuery, pathId } from "./Fields.ts"
@@ -33,14 +34,14 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Cron jobs" }))
+  .annotateMerge(OpenApi.annotations({ title: "Cron jobs", description: "Tasks that recur on a schedule." }))
 
 /** CONTRACT.md section 8: beyond the specification. */
 export const CronJobsExtension = HttpApiGroup.make("cronJobsExtension")
   .add(
     HttpApiEndpoint.post("preview", "/api/cron-jobs/preview", {
       payload: PreviewSchedule,
-      success: data(Schema.Array(Schema.Date))
+      success: data(Schema.Array(Timestamp))
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Show when a schedule fires",
@@ -50,4 +51,9 @@ export const CronJobsExtension = HttpApiGroup.make("cronJobsExtension")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "extension" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "extension",
+      description: "Beyond the specification, by the same conventions."
+    })
+  )

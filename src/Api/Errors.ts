@@ -42,7 +42,9 @@ const respond = <const Cases extends Readonly<Record<string, ErrorClass>>>(
     {
       body,
       headers: {
-        [errorCodeHeader]: Schema.Literals(codes),
+        [errorCodeHeader]: (codes.length === 1
+          ? Schema.Literal(codes[0] as Code)
+          : Schema.Literals(codes)) as unknown as Schema.Literals<ReadonlyArray<Code>>,
         ...Object.fromEntries(Object.keys(headers).map((name) => [name, Schema.String]))
       }
     },

@@ -1,6 +1,7 @@
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import { text } from "../Schemas/Text.ts"
 
 /** `{"data": …}`, the body of every success (CONTRACT.md section 2). */
 export const data = <S extends Schema.Top>(schema: S) => Schema.Struct({ data: schema })
@@ -11,8 +12,8 @@ export const created = <S extends Schema.Top>(schema: S) => data(schema).pipe(Ht
 /** What a deletion answers, as that of a conversation does (specification, Chat). */
 export const removed = data(Schema.Struct({ success: Schema.Literal(true) }))
 
-/** The `{id}` of a path: any text, since one that names nothing is a 404 and not a 400. */
-export const pathId = <B extends string>() => Schema.String as unknown as Schema.Codec<B, string>
+/** The `{id}` of a path. One that no identifier can be is a 404 too, never a 400 (section 2). */
+export const pathId = <B extends string>() => text(1, 100) as unknown as Schema.Codec<B, string>
 
 /** A whole number of a query, within bounds that are refused and not clamped (section 3). */
 export const wholeNumber = (minimum: number, maximum: number) =>
@@ -33,4 +34,4 @@ export const workspaceQuery = { workspaceId: WorkspaceId }
 export const listQuery = { ...workspaceQuery, projectId: Schema.optionalKey(ProjectId) }
 
 /** The largest `offset` of a paged list. */
-export const maxOffset = 1_000_000_000
+export const maxOffset = Number.MAX_SAFE_INTEGER

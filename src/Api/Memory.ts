@@ -31,7 +31,9 @@ export const Memory = HttpApiGroup.make("memory")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Memory" }))
+  .annotateMerge(
+    OpenApi.annotations({ title: "Memory", description: "What agents keep between conversations, by key." })
+  )
 
 /** CONTRACT.md section 8: beyond the specification. */
 export const MemoryExtension = HttpApiGroup.make("memoryExtension")
@@ -44,4 +46,9 @@ export const MemoryExtension = HttpApiGroup.make("memoryExtension")
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "extension" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "extension",
+      description: "Beyond the specification, by the same conventions."
+    })
+  )

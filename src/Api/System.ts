@@ -17,4 +17,9 @@ export const System = HttpApiGroup.make("system")
       OpenApi.annotations({ summary: "Whether requests can be served: database reachable, not draining" })
     )
   )
-  .annotateMerge(OpenApi.annotations({ title: "System" }))
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "System",
+      description: "For load balancers and supervisors, without a credential."
+    })
+  )

@@ -32,14 +32,46 @@ const report = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
 }
 
 const sentenceOf = (error: unknown): string => {
-  if (typeof error !== "object" || error === null) return String(error)
+  if (!Predicate.isObject(error)) return String(error)
   if ("error" in error && typeof error.error === "string") return error.error
-  if ("_tag" in error && error._tag === "ServeError" && "cause" in error) return sentenceOf(error.cause)
-  if ("code" in error && error.code === "EADDRINUSE" && "port" in error) {
-    return `port ${error.port} is in use; set PORT to another one`
+  if (Predicate.isTagged(error, "ConfigError")) return configSentence(error)
+  const cause = rootOf(error)
+  if ("code" in cause && cause.code === "EADDRINUSE" && "port" in cause) {
+    return `port ${cause.port} is in use; set PORT to another one`
   }
-  if ("cause" in error && error.cause instanceof Error && error.cause.message !== "") {
-    return `${"message" in error ? `${error.message}: ` : ""}${error.cause.message}`
+  if (Predicate.isTagged(error, "ServeError")) return `HOST or PORT: ${messageOf(cause)}`
+  if (Predicate.isTagged(error, "SqlError"))
+    return `the database of DATABASE_URL can't be used: ${messageOf(cause)}`
+  return messageOf(cause === error ? error : cause)
+}
+
+/** The innermost cause says what happened; what is around it says only that something did. */
+const rootOf = (error: object): object => {
+  let root = error
+  for (let depth = 0; depth < 10; depth++) {
+    const inner = innerOf(root)
+    if (inner === undefined) return root
+    root = inner
   }
-  return "message" in error ? String(error.message) : String(error)
+  return root
+}
+
+const innerOf = (error: object): object | undefined => {
+  if ("reason" in error && Predicate.isObject(error.reason)) return error.reason
+  if ("cause" in error && Predicate.isObject(error.cause)) return error.cause
+  return "errors" in error && Array.isArray(error.errors) && Predicate.isObject(error.errors[0])
+    ? error.errors[0]
+    : undefined
+}
+
+const messageOf = (error: object): string =>
+  "message" in error && error.message !== "" ? String(error.message) : String(error)
+
+/** `PORT: must be …`: the variable at fault, without the ways in which the value was read. */
+const configSentence = (error: object): string => {
+  const message = messageOf(error)
+  const [, name] = /\["([A-Z_]+)"\]/u.exec(message) ?? []
+  const [, said] = /\(?([A-Z_]+ must be [^\n]+)/u.exec(message) ?? []
+  if (said !== undefined) return said
+  return name === undefined ? message : `${name} must be a whole number`
 }

@@ -1,5 +1,6 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as ByteSize from "effect/ByteSize"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpIncomingMessage from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -14,10 +15,13 @@ import * as Http from "./Http.ts"
 import { writeStdout } from "./Operator/Output.ts"
 import * as OperatorSocket from "./Operator/Socket.ts"
 import { welcome } from "./Server/FirstStart.ts"
-import { makeServer } from "./Server/NodeServer.ts"
+import { makeServer, type NodeServer } from "./Server/NodeServer.ts"
 import { address, database } from "./Settings.ts"
 
-const shutdownMargin = 5_000
+/** What is left of the last answers may still be written for so long when the drain is over. */
+const flushMillis = 1_000
+
+class Connections extends Context.Service<Connections, NodeServer>()("agentd/Layers/Server/Connections") {}
 
 /** Listens when everything else is ready: the database is migrated before the first connection. */
 const layerListener = Layer.unwrap(
@@ -25,11 +29,12 @@ const layerListener = Layer.unwrap(
     yield* DatabaseHealth
     const { host, port } = yield* address
     const { drainMillis } = yield* Settings
-    return NodeHttpServer.layer(makeServer, {
-      host,
-      port,
-      gracefulShutdownTimeout: drainMillis + shutdownMargin
-    })
+    const node = makeServer()
+    const gracefulShutdownTimeout = drainMillis + flushMillis
+    return Layer.merge(
+      NodeHttpServer.layer(() => node.server, { host, port, gracefulShutdownTimeout }),
+      Layer.succeed(Connections, node)
+    )
   })
 )
 
@@ -37,13 +42,26 @@ const layerRoutes = HttpRouter.serve(Http.layer, { disableListenLog: true, disab
   Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.mebibytes(1)))
 )
 
-/** Built after the routes and so closed before them: streams end in order while the server still runs. */
+/**
+ * Built after the routes and so closed before them: not ready at once, streams end in order while the
+ * server still runs, then connections that nobody uses are ended, and in the end all of them.
+ */
 const layerDrain = Layer.effectDiscard(
   Effect.gen(function* () {
+    const { closeQuiet, server } = yield* Connections
     const lifecycle = yield* Lifecycle
     const turns = yield* Turns
     const { drainMillis } = yield* Settings
-    yield* Effect.addFinalizer(() => Effect.andThen(lifecycle.startDraining, turns.drain(drainMillis)))
+    yield* Effect.addFinalizer(
+      Effect.fnUntraced(function* () {
+        const deadline = performance.now() + drainMillis
+        yield* lifecycle.startDraining
+        yield* turns.drain(drainMillis)
+        closeQuiet()
+        const left = Math.max(deadline - performance.now(), flushMillis)
+        setTimeout(() => server.closeAllConnections(), left).unref()
+      })
+    )
   })
 )
 
@@ -68,7 +86,7 @@ const layerOperatorSocket = Layer.unwrap(
 /** The HTTP service, from the listening socket to the line that says that it can serve. */
 export const layer = Layer.merge(layerDrain, layerAnnounced).pipe(
   Layer.provideMerge(Layer.merge(layerRoutes, layerOperatorSocket)),
-  Layer.provide(layerListener)
+  Layer.provideMerge(layerListener)
 )
 
 /** The host as a client on this machine writes it. */

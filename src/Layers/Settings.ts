@@ -44,6 +44,8 @@ export const layer = Layer.effect(
   Settings,
   Effect.gen(function* () {
     const { url } = yield* database
+    // Where to listen is needed last, but a mistake in it should not cost a database first.
+    yield* address
     return Settings.of({
       // An embedded database has one process, so whatever a former one held is this one's.
       worker: Option.isNone(url) ? "embedded" : `node_${randomUUID()}`,
@@ -56,6 +58,7 @@ export const layer = Layer.effect(
       maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
       modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
       toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
+      databasePool: yield* whole("AGENTD_DATABASE_POOL", defaults.databasePool, 1, 1000),
       maxOutputLength: defaults.maxOutputLength,
       databaseTimeoutMillis: yield* seconds(
         "AGENTD_DATABASE_TIMEOUT_SECONDS",

@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { AgentId, ProjectId, ProviderKeyId, WorkspaceId } from "./Ids.ts"
 import { ProviderKeySummary } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 const name = text(1, 100)
 const description = text(0, 500)
@@ -18,8 +19,8 @@ export const Agent = Schema.Struct({
   isActive: Schema.Boolean,
   providerKeyId: Schema.NullOr(ProviderKeyId),
   providerKey: Schema.NullOr(ProviderKeySummary),
-  createdAt: Schema.Date,
-  updatedAt: Schema.Date
+  createdAt: Timestamp,
+  updatedAt: Timestamp
 }).annotate({ identifier: "Agent" })
 export type Agent = typeof Agent.Type
 

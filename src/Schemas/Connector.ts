@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { ConnectorId, ProjectId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** CONTRACT.md section 4. Only ACTIVE ones count to the plan's limit. */
 export const ConnectorStatus = Schema.Literals(["ACTIVE", "ERROR", "INACTIVE"])
@@ -53,7 +54,9 @@ const isCredential = Schema.is(ConnectorCredential)
 const depthOf = (value: Schema.Json, limit: number): number => {
   if (typeof value !== "object" || value === null) return 0
   if (limit < 0) return 1
-  return 1 + Math.max(0, ...Object.values(value).map((inner) => depthOf(inner, limit - 1)))
+  let deepest = 0
+  for (const inner of Object.values(value)) deepest = Math.max(deepest, depthOf(inner, limit - 1))
+  return 1 + deepest
 }
 
 /** Specification, Connector. */
@@ -67,8 +70,8 @@ export const Connector = Schema.Struct({
   status: ConnectorStatus,
   grantedScopes: Schema.Array(Schema.String),
   hasCredential: Schema.Boolean,
-  createdAt: Schema.Date,
-  updatedAt: Schema.Date
+  createdAt: Timestamp,
+  updatedAt: Timestamp
 }).annotate({ identifier: "Connector" })
 export type Connector = typeof Connector.Type
 

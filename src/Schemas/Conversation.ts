@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { AgentReference } from "./Agent.ts"
 import { AgentId, ConversationId, MessageId, ProjectId, ProviderKeyId, UserId, WorkspaceId } from "./Ids.ts"
 import { cut, cutWords, text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 export const MessageRole = Schema.Literals(["USER", "ASSISTANT"])
 export type MessageRole = typeof MessageRole.Type
@@ -11,7 +12,7 @@ export const Message = Schema.Struct({
   id: MessageId,
   role: MessageRole,
   content: Schema.String,
-  createdAt: Schema.Date
+  createdAt: Timestamp
 }).annotate({ identifier: "Message" })
 export type Message = typeof Message.Type
 
@@ -24,7 +25,7 @@ export const Conversation = Schema.Struct({
   agentId: Schema.NullOr(AgentId),
   agent: Schema.NullOr(AgentReference),
   messages: Schema.Array(Message),
-  updatedAt: Schema.Date
+  updatedAt: Timestamp
 }).annotate({ identifier: "Conversation" })
 export type Conversation = typeof Conversation.Type
 
@@ -37,8 +38,8 @@ export const StoredConversation = Schema.Struct({
   agentId: Schema.NullOr(AgentId),
   agent: Schema.NullOr(AgentReference),
   ownerId: UserId,
-  createdAt: Schema.Date,
-  updatedAt: Schema.Date
+  createdAt: Timestamp,
+  updatedAt: Timestamp
 })
 export type StoredConversation = typeof StoredConversation.Type
 

@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { AgentReference } from "./Agent.ts"
 import { AgentId, CronJobId, ProjectId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 const name = text(1, 100)
 const description = text(0, 500)
@@ -25,8 +26,8 @@ export const CronJob = Schema.Struct({
   isActive: Schema.Boolean,
   agentId: Schema.NullOr(AgentId),
   agent: Schema.NullOr(AgentReference),
-  createdAt: Schema.Date,
-  updatedAt: Schema.Date
+  createdAt: Timestamp,
+  updatedAt: Timestamp
 }).annotate({ identifier: "CronJob" })
 export type CronJob = typeof CronJob.Type
 
@@ -75,7 +76,7 @@ export type PreviewSchedule = typeof PreviewSchedule.Type
 export const defaultPreviewCount = 5
 
 /** A job as it is stored: with the next instant at which it is due, none while it is switched off. */
-export const StoredCronJob = Schema.Struct({ ...CronJob.fields, nextFireAt: Schema.NullOr(Schema.Date) })
+export const StoredCronJob = Schema.Struct({ ...CronJob.fields, nextFireAt: Schema.NullOr(Timestamp) })
 export type StoredCronJob = typeof StoredCronJob.Type
 
 export const toCronJob = ({ nextFireAt: _, ...job }: StoredCronJob): CronJob => job

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { MemoryEntryId, ProjectId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 export const MemoryKey = text(1, 255)
 export const MemoryValue = text(0, 100_000)
@@ -17,8 +18,8 @@ export const MemoryEntry = Schema.Struct({
   key: Schema.String,
   value: Schema.String,
   category: Schema.String,
-  createdAt: Schema.Date,
-  updatedAt: Schema.Date
+  createdAt: Timestamp,
+  updatedAt: Timestamp
 }).annotate({ identifier: "MemoryEntry" })
 export type MemoryEntry = typeof MemoryEntry.Type
 

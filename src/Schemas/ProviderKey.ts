@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { ProviderKeyId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** What an agent shows of the key that it infers with (specification, Agent). */
 export const ProviderKeySummary = Schema.Struct({
@@ -33,7 +34,7 @@ export const ProviderKey = Schema.Struct({
   model: Schema.String,
   baseUrl: Schema.NullOr(Schema.String),
   hasApiKey: Schema.Boolean,
-  createdAt: Schema.Date
+  createdAt: Timestamp
 }).annotate({ identifier: "ProviderKey" })
 export type ProviderKey = typeof ProviderKey.Type
 

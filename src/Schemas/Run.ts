@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, ProjectId, ProviderKeyId, RunId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
 export const RunStatus = Schema.Literals([
@@ -24,8 +25,8 @@ export const Run = Schema.Struct({
   status: RunStatus,
   prompt: Schema.String,
   output: Schema.NullOr(Schema.String),
-  createdAt: Schema.Date,
-  updatedAt: Schema.Date
+  createdAt: Timestamp,
+  updatedAt: Timestamp
 }).annotate({ identifier: "Run" })
 export type Run = typeof Run.Type
 

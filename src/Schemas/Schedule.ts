@@ -1,10 +1,23 @@
 import { Cron } from "croner"
 import * as Result from "effect/Result"
 
-const aliases: ReadonlySet<string> = new Set(["@yearly", "@monthly", "@weekly", "@daily", "@hourly"])
+/** What the aliases mean, with seconds first. */
+const aliases: Readonly<Record<string, string>> = {
+  "@yearly": "0 0 0 1 1 *",
+  "@monthly": "0 0 0 1 * *",
+  "@weekly": "0 0 0 * * 0",
+  "@daily": "0 0 0 * * *",
+  "@hourly": "0 0 * * * *"
+}
 
 /** After this PostgreSQL and JSON have no common form of an instant. */
-const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59)
+const lastYear = 9999
+
+/**
+ * How far ahead is looked for an instant. Croner searches second by second without a limit of its own: a
+ * schedule that lies in the hour that daylight saving skips holds it up for a minute.
+ */
+const horizonYears = 60
 
 /** What is wrong with a schedule, and which field says it. */
 export interface ScheduleProblem {
@@ -36,20 +49,37 @@ export const nextInstants = (
   count: number
 ): Result.Result<ReadonlyArray<Date>, ScheduleProblem> => {
   if (!isTimeZone(timezone)) return invalid("timezone", "must be the name of an IANA time zone")
-  const fields = schedule.trim().split(/\s+/u)
-  if (fields.length === 1 && !aliases.has(schedule.trim().toLowerCase())) {
-    return invalid("schedule", formOfExpression)
-  }
-  if (fields.length > 1 && fields.length !== 5 && fields.length !== 6) {
-    return invalid("schedule", formOfExpression)
-  }
+  const fields = fieldsOf(schedule)
+  if (fields === undefined) return invalid("schedule", formOfExpression)
+  const year = after.getUTCFullYear()
+  if (!(year <= lastYear)) return invalid("schedule", "never fires")
+  const years = `${year - 1}-${Math.min(year + horizonYears, lastYear)}`
+  const withSeconds = (seconds: string) =>
+    new Cron([seconds, ...fields.slice(1), years].join(" "), { timezone, paused: true })
   try {
-    const instants = new Cron(schedule.trim(), { timezone, paused: true })
-      .nextRuns(count, after)
-      .filter((instant) => instant.getTime() <= lastInstant)
+    const [seconds = "0"] = fields
+    const cron = withSeconds(seconds)
+    // Whether any minute fits is found out with few seconds of it: all of them would take sixty times as long.
+    const fires = /^\d+$/u.test(seconds) || withSeconds("0,1").nextRun(after) !== null
+    const instants = fires ? cron.nextRuns(count, after) : []
     return instants.length === 0 ? invalid("schedule", "never fires") : Result.succeed(instants)
   } catch (error) {
     return invalid("schedule", reasonOf(error))
+  }
+}
+
+/** The six fields of an expression; undefined for what is none, an alias that is unknown among them. */
+const fieldsOf = (schedule: string): ReadonlyArray<string> | undefined => {
+  const given = schedule.trim().split(/\s+/u)
+  switch (given.length) {
+    case 1:
+      return aliases[schedule.trim().toLowerCase()]?.split(" ")
+    case 5:
+      return ["0", ...given]
+    case 6:
+      return given
+    default:
+      return undefined
   }
 }
 
@@ -58,5 +88,9 @@ const formOfExpression =
 
 const invalid = (field: ScheduleProblem["field"], problem: string) => Result.fail({ field, problem })
 
-const reasonOf = (error: unknown): string =>
-  `is not a valid cron expression: ${(error instanceof Error ? error.message : String(error)).replace(/^Cron\w+: /u, "")}`
+/** Croner counts days and months from 0 in what it says, so the number is left out. */
+const reasonOf = (error: unknown): string => {
+  const message = error instanceof Error ? error.message : String(error)
+  const reason = message.replace(/^Cron\w+: /u, "").replace(/^(Invalid value for (?:day|month)): .*$/u, "$1")
+  return `is not a valid cron expression: ${reason}`
+}

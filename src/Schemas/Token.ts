@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { TokenId, UserId } from "./Ids.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** A bearer token as it is stored: the SHA-256 of the secret in hexadecimal, never the secret. */
 export const Token = Schema.Struct({
@@ -8,9 +9,9 @@ export const Token = Schema.Struct({
   userId: UserId,
   name: Schema.String,
   hash: Schema.String,
-  createdAt: Schema.Date,
-  expiresAt: Schema.NullOr(Schema.Date),
-  revokedAt: Schema.NullOr(Schema.Date)
+  createdAt: Timestamp,
+  expiresAt: Schema.NullOr(Timestamp),
+  revokedAt: Schema.NullOr(Timestamp)
 })
 export type Token = typeof Token.Type
 
@@ -31,8 +32,8 @@ export const maxTokenDays = 3650
 export const TokenView = Schema.Struct({
   id: TokenId,
   name: Schema.String,
-  createdAt: Schema.Date,
-  expiresAt: Schema.NullOr(Schema.Date)
+  createdAt: Timestamp,
+  expiresAt: Schema.NullOr(Timestamp)
 }).annotate({ identifier: "Token" })
 export type TokenView = typeof TokenView.Type
 

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { UserId } from "./Ids.ts"
 import { textProblem } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** An e-mail address, compared without regard to case: it is kept in lower case. */
 export const Email = Schema.String.check(
@@ -13,5 +14,5 @@ export const Email = Schema.String.check(
 ).pipe(Schema.brand("Email"))
 export type Email = typeof Email.Type
 
-export const User = Schema.Struct({ id: UserId, email: Email, createdAt: Schema.Date })
+export const User = Schema.Struct({ id: UserId, email: Email, createdAt: Timestamp })
 export type User = typeof User.Type

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { UserId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 export const Plan = Schema.Literals(["free", "pro"])
 export type Plan = typeof Plan.Type
@@ -15,8 +16,8 @@ export const Workspace = Schema.Struct({
   id: WorkspaceId,
   name: WorkspaceName,
   plan: Plan,
-  createdAt: Schema.Date,
-  updatedAt: Schema.Date
+  createdAt: Timestamp,
+  updatedAt: Timestamp
 })
 export type Workspace = typeof Workspace.Type
 
@@ -41,11 +42,11 @@ export const Member = Schema.Struct({
   userId: UserId,
   email: Schema.String,
   role: Role,
-  createdAt: Schema.Date
+  createdAt: Timestamp
 }).annotate({ identifier: "Member" })
 export type Member = typeof Member.Type
 
-export const AddMember = Schema.Struct({ email: Schema.String, role: Schema.optionalKey(Role) }).annotate({
+export const AddMember = Schema.Struct({ email: text(3, 254), role: Schema.optionalKey(Role) }).annotate({
   identifier: "AddMember"
 })
 export type AddMember = typeof AddMember.Type

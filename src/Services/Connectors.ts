@@ -122,10 +122,12 @@ export class Connectors extends Context.Service<
           transaction.run(
             Effect.gen(function* () {
               const seen = yield* visible(user, id)
-              // The lock of the workspace orders changes of its connectors: read again behind it.
-              if (patch.status === "ACTIVE" && seen.status !== "ACTIVE") yield* requireRoom(seen.workspaceId)
-              else yield* workspaces.lock(seen.workspaceId)
+              // The lock of the workspace orders changes of its connectors: what counts is read behind it.
+              yield* workspaces.lock(seen.workspaceId)
               const connector = yield* visible(user, id)
+              if (patch.status === "ACTIVE" && connector.status !== "ACTIVE") {
+                yield* requireRoom(connector.workspaceId)
+              }
               const { metadata, ...fields } = patch
               const secret = metadata === undefined ? undefined : yield* split(id, metadata)
               const updated = {

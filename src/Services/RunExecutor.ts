@@ -80,14 +80,14 @@ export const layer = Layer.effectDiscard(
       if (free <= 0) return
       const runs = yield* repo.claim({ worker, limit: free, leaseMillis: settings.leaseMillis })
       for (const run of runs) yield* FiberMap.run(running, run.id, execute(run))
-    }).pipe(Effect.catch((error) => Effect.logWarning("runs not claimed", error.error)))
+    }).pipe(Effect.catchCause((cause) => Effect.logWarning("runs not claimed", cause)))
 
     const renew = Effect.gen(function* () {
       const ids = Array.from(running, ([id]) => id)
       if (ids.length === 0) return
       const owned = yield* repo.renew(worker, ids, settings.leaseMillis)
       for (const id of ids) if (!owned.has(id)) yield* FiberMap.remove(running, id)
-    }).pipe(Effect.catch((error) => Effect.logWarning("leases not renewed", error.error)))
+    }).pipe(Effect.catchCause((cause) => Effect.logWarning("leases not renewed", cause)))
 
     yield* wakeup.wait.pipe(
       Effect.timeoutOption(pollMillis),

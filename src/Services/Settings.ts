@@ -12,6 +12,8 @@ export interface SettingsShape {
   readonly toolTimeoutMillis: number
   /** The longest text that one run or chat turn may produce, in UTF-16 code units. */
   readonly maxOutputLength: number
+  /** How many connections to a PostgreSQL this process may open. */
+  readonly databasePool: number
   /** How long a request may wait for the database before it is answered 503. */
   readonly databaseTimeoutMillis: number
 }
@@ -27,6 +29,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     modelTimeoutMillis: 120_000,
     toolTimeoutMillis: 60_000,
     maxOutputLength: 1_000_000,
+    databasePool: 10,
     databaseTimeoutMillis: 10_000
   }
 }

@@ -51,8 +51,11 @@ export class Turns extends Context.Service<
       const loop = yield* AgentLoop
       const settings = yield* Settings
       const toolSource = yield* ToolSource
-      const running = yield* FiberMap.make<ConversationId, void, never>()
-      const endings = new Map<ConversationId, Deferred.Deferred<ChatEvent>>()
+      const running = yield* FiberMap.make<TurnId, void, never>()
+      const endings = new Map<
+        TurnId,
+        { readonly id: ConversationId; readonly ending: Deferred.Deferred<ChatEvent> }
+      >()
 
       // Claims that a former process of this name left behind are nobody's now.
       yield* conversations.releaseTurns(settings.worker)
@@ -107,13 +110,13 @@ export class Turns extends Context.Service<
         ).pipe(
           Effect.catch((error) => Effect.logWarning("claim not ended", error.error)),
           Effect.andThen(turn.events.offer(event)),
-          Effect.ensuring(Effect.sync(() => endings.delete(turn.conversation.id)))
+          Effect.ensuring(Effect.sync(() => endings.delete(turn.turnId)))
         )
 
       return Turns.of({
         start: Effect.fn("Turns.start")(function* (turn) {
           const ending = yield* Deferred.make<ChatEvent>()
-          endings.set(turn.conversation.id, ending)
+          endings.set(turn.turnId, { id: turn.conversation.id, ending })
           yield* Effect.uninterruptibleMask((restore) =>
             restore(perform(turn, ending)).pipe(
               Effect.catchCause((cause) =>
@@ -125,17 +128,18 @@ export class Turns extends Context.Service<
             )
           ).pipe(
             Effect.annotateLogs({ conversation: turn.conversation.id, turn: turn.turnId }),
-            FiberMap.run(running, turn.conversation.id)
+            FiberMap.run(running, turn.turnId)
           )
         }),
-        end: (id, event) => {
-          const ending = endings.get(id)
-          return ending === undefined ? Effect.void : Effect.asVoid(Deferred.succeed(ending, event))
-        },
+        end: Effect.fn("Turns.end")(function* (id, event) {
+          for (const turn of endings.values()) {
+            if (turn.id === id) yield* Deferred.succeed(turn.ending, event)
+          }
+        }),
         drain: Effect.fn("Turns.drain")(function* (millis) {
           yield* Effect.timeoutOption(FiberMap.awaitEmpty(running), millis)
-          for (const ending of endings.values()) yield* Deferred.succeed(ending, stopping)
-          yield* FiberMap.awaitEmpty(running)
+          for (const { ending } of endings.values()) yield* Deferred.succeed(ending, stopping)
+          yield* Effect.timeoutOption(FiberMap.awaitEmpty(running), settings.databaseTimeoutMillis)
         })
       })
     })

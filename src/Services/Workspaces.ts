@@ -66,15 +66,17 @@ export class Workspaces extends Context.Service<
           ? { ...workspace.value, role: role.value }
           : yield* notFound("workspace")
       })
+      /** Within a transaction: who is an owner now stays one until it ends. */
       const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
+        yield* get(user, id)
+        yield* repo.lock(id)
         const workspace = yield* get(user, id)
         if (workspace.role === "owner") return workspace
         return yield* new Forbidden({ error: "only an owner of the workspace may do this" })
       })
 
-      /** Within a transaction: one who is alone as owner stays one. */
+      /** Behind the lock of the workspace: one who is alone as owner stays one. */
       const requireOtherOwner = Effect.fnUntraced(function* (id: WorkspaceId, userId: UserId) {
-        yield* repo.lock(id)
         const owners = (yield* repo.members(id)).filter(({ role }) => role === "owner")
         if (owners.length === 1 && owners[0]?.userId === userId) {
           return yield* new Forbidden({ error: "a workspace must keep an owner" })
@@ -96,11 +98,15 @@ export class Workspaces extends Context.Service<
           )
         ),
         list: (user) => repo.list(user.id),
-        update: Effect.fn("Workspaces.update")(function* (user, id, patch) {
-          yield* requireOwner(user, id)
-          if (patch.name !== undefined) yield* repo.rename(id, patch.name, yield* now)
-          return yield* get(user, id)
-        }),
+        update: Effect.fn("Workspaces.update")((user, id, patch) =>
+          transaction.run(
+            Effect.gen(function* () {
+              yield* requireOwner(user, id)
+              if (patch.name !== undefined) yield* repo.rename(id, patch.name, yield* now)
+              return yield* get(user, id)
+            })
+          )
+        ),
         members: Effect.fn("Workspaces.members")(function* (user, id) {
           yield* get(user, id)
           return yield* repo.members(id)

@@ -141,7 +141,7 @@ const schedule: Given = {
 }
 const timezone: Given = { ...text(1, 50), sample: "Europe/Berlin", ofLength: () => null }
 const limit = (absent: number): Given => ({ type: "integer", range: [1, 100], absent })
-const offset: Given = { type: "integer", range: [0, 1_000_000_000], absent: 0 }
+const offset: Given = { type: "integer", range: [0, Number.MAX_SAFE_INTEGER], absent: 0 }
 const lists = { workspaceId, projectId: filter }
 const list = (path: string, resource: Resource, query: Fields<Given> = lists): EndpointRow => ({
   method: "get",

@@ -53,6 +53,9 @@ describe("HTTP errors", () => {
       isError(yield* send("GET", "/api/agents/agent_absent", { token }), 404, "not_found", "agent not found")
       const conversation = yield* send("DELETE", "/api/chat/conversations/conv_absent", { token })
       isError(conversation, 404, "not_found", "conversation not found")
+      for (const odd of ["%00", "agent_%00", "x".repeat(150), "a".repeat(90).replace(/a/g, "%F0%9F%98%80")]) {
+        isError(yield* send("GET", `/api/agents/${odd}`, { token }), 404, "not_found")
+      }
       const other = yield* send("PUT", "/api/agents/agent_x", { token })
       isError(other, 405, "method_not_allowed")
       assert.strictEqual(other.headers.get("allow"), "GET, HEAD, PATCH, DELETE")
@@ -110,7 +113,7 @@ describe("HTTP errors", () => {
         [`workspaceId=${workspaceId}&limit=101`, "limit: must be a whole number from 1 to 100"],
         [`workspaceId=${workspaceId}&limit=1.5`, "limit: must be a whole number"],
         [`workspaceId=${workspaceId}&limit=abc`, "limit: must be a whole number"],
-        [`workspaceId=${workspaceId}&offset=-1`, "offset: must be a whole number from 0 to 1000000000"],
+        [`workspaceId=${workspaceId}&offset=-1`, "offset: must be a whole number from 0 to 9007199254740991"],
         [`workspaceId=${workspaceId}&projectId=proj_x`, "projectId: does not exist in this workspace"],
         [`workspaceId=${workspaceId}&agentId=agent_x`, "agentId: does not exist in this workspace"]
       ]
@@ -177,6 +180,26 @@ describe("HTTP errors", () => {
       isError(yield* send("GET", "/health/ready"), 503, "unavailable")
       isError(yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token }), 503, "unavailable")
       assert.strictEqual((yield* send("GET", "/health/live")).status, 200)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
+describe("bodies", () => {
+  it.effect("400 for bytes that are no UTF-8, which decoding would change in silence", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const body = Buffer.concat([
+        Buffer.from(`{"workspaceId":"${workspaceId}","name":"a`),
+        Buffer.from([0xff]),
+        Buffer.from('"}')
+      ])
+      isError(
+        yield* send("POST", "/api/agents", { token, body }),
+        400,
+        "invalid_input",
+        "body: must be UTF-8"
+      )
     }).pipe(Effect.provide(layerOffline()))
   )
 })

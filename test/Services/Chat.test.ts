@@ -170,6 +170,29 @@ describe("Chat", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect("ends a turn that began the moment the one before it was done", () =>
+    Effect.gen(function* () {
+      const chat = yield* Chat
+      const model = yield* ScriptedModel
+      const { user, workspaceId } = yield* makeTenant()
+      const first = yield* chat.send(user, { workspaceId, content: "one" })
+      const conversationId = yield* underWay(user, workspaceId)
+      const next = yield* makeGate
+      const reading = yield* Effect.forkChild(
+        Stream.runForEach(first, ({ event }) => (event === "done" ? Effect.asVoid(next.open) : Effect.void))
+      )
+      yield* next.wait
+      model.script = () => Stream.never
+      const second = yield* Effect.forkChild(
+        collect(chat.send(user, { workspaceId, content: "two", conversationId }))
+      )
+      yield* Fiber.join(reading)
+      while (model.requests.length < 2) yield* Effect.yieldNow
+      yield* chat.remove(user, conversationId)
+      assert.strictEqual((yield* Fiber.join(second)).at(-1)?.event, "error")
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("ends the stream when another node deleted the conversation", () =>
     Effect.gen(function* () {
       const chat = yield* Chat

@@ -181,4 +181,26 @@ describe("RunExecutor", () => {
       assert.strictEqual((yield* stored(run.id)).attempts, 2)
     }).pipe(Effect.provide(layerScripted()))
   )
+
+  it.effect("goes on claiming after a defect of the store", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const repo = yield* RunRepo
+      const { user, workspaceId } = yield* makeTenant()
+      let broken = true
+      const flaky = RunRepo.of({
+        ...repo,
+        claim: (options) =>
+          broken ? Effect.die(new Error("a row that does not decode")) : repo.claim(options)
+      })
+      const scope = yield* Scope.make()
+      yield* Layer.buildWithScope(RunExecutor.layer, scope).pipe(Effect.provideService(RunRepo, flaky))
+      const run = yield* runs.create(user, { workspaceId, prompt: "work" })
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* stored(run.id)).status, "PENDING")
+      broken = false
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* ended(run.id)).status, "COMPLETED")
+    }).pipe(Effect.provide(layerScripted()))
+  )
 })

@@ -143,6 +143,8 @@ describe("the service on the embedded database", () => {
     const again = await runCommand(env, "user", "create", "--email", "ann@example.org")
     assert.strictEqual(again.code, 1)
     assert.include(again.stderr, "a user with this e-mail exists")
+    const migrated = await runCommand(env, "migrate")
+    assert.deepStrictEqual([migrated.code, migrated.stdout], [0, "the database is up to date\n"])
     const plan = await runCommand(env, "workspace", "plan", workspace(), "pro", "--json")
     assert.deepInclude(JSON.parse(plan.stdout), { workspaceId: workspace(), plan: "pro" })
   })
@@ -177,6 +179,25 @@ describe("the service on the embedded database", () => {
   it("stops on SIGTERM with exit code 0, also with a connection kept open", async () => {
     await client().request("GET", `/api/agents?workspaceId=${workspace()}`)
     assert.strictEqual(await server.stop("SIGTERM"), 0)
+    server = await startServer(env)
+  })
+
+  it("stops when npm is told to, and leaves nothing behind", async () => {
+    await server.stop("SIGTERM")
+    const byNpm = await startServer(env, "npm")
+    await byNpm.stop("SIGTERM")
+    const gone = async () => {
+      for (let tries = 0; tries < 100; tries++) {
+        const answers = await fetch(`${byNpm.baseUrl}/health/live`).then(
+          () => true,
+          () => false
+        )
+        if (!answers) return true
+        await new Promise((done) => setTimeout(done, 100))
+      }
+      return false
+    }
+    assert.isTrue(await gone())
     server = await startServer(env)
   })
 

@@ -36,9 +36,19 @@ const exited = (child: ChildProcess): Promise<number | null> =>
     child.exitCode === null && child.signalCode === null ? child.once("exit", done) : done(child.exitCode)
   )
 
+/** How the service is started: as `npm start` does, or by npm itself. */
+const commands = {
+  node: [process.execPath, ["--import", "./scripts/require-node.mjs", "src/main.ts"]],
+  npm: ["npm", ["start", "--silent"]]
+} as const
+
 /** The service as `npm start` runs it; resolves when it says that it listens. */
-export const startServer = async (env: Readonly<Record<string, string>>): Promise<Server> => {
-  const child = spawn(process.execPath, ["--import", "./scripts/require-node.mjs", "src/main.ts"], {
+export const startServer = async (
+  env: Readonly<Record<string, string>>,
+  by: keyof typeof commands = "node"
+): Promise<Server> => {
+  const [command, words] = commands[by]
+  const child = spawn(command, words, {
     cwd: root,
     env: environment(env),
     stdio: ["ignore", "pipe", "pipe"]

@@ -64,7 +64,7 @@ export const makeWeb = Effect.gen(function* () {
     options: {
       readonly token?: string
       readonly json?: unknown
-      readonly body?: string
+      readonly body?: string | Buffer<ArrayBuffer>
       readonly headers?: Readonly<Record<string, string>>
     } = {}
   ): Effect.Effect<Answer> =>

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs"
+import { connect } from "node:net"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as Effect from "effect/Effect"
 import * as HttpClient from "effect/http/HttpClient"
@@ -43,6 +44,21 @@ const executeThrough = (path: string, command: AccountCommand) =>
     Effect.provide(NodeHttpClient.layerUndiciOptions({ connect: { socketPath: path } })),
     Effect.timeout(answerTimeout)
   )
+
+/** Whether a server has the embedded database open: then it has brought it up to date as well. */
+export const serverRuns = Effect.gen(function* () {
+  const { dataDir, url } = yield* Settings.database
+  if (Option.isSome(url)) return false
+  return yield* Effect.callback<boolean>((resume) => {
+    const socket = connect(socketPath(dataDir))
+    socket.once("connect", () => {
+      socket.destroy()
+      resume(Effect.succeed(true))
+    })
+    socket.once("error", () => resume(Effect.succeed(false)))
+    return Effect.sync(() => void socket.destroy())
+  })
+})
 
 /**
  * Carries a command out: on the database of `DATABASE_URL`; on the embedded one through the server that

@@ -53,9 +53,9 @@ export const layer = (keys: {
           return [version, current.id, Base64Url.encode(nonce), Base64Url.encode(sealed)].join(".")
         }),
         open: Effect.fn("SecretBox.open")(function* (row, sealed) {
-          const [form, id, nonce, ciphertext] = sealed.split(".")
+          const [form, id, nonce, ciphertext, ...rest] = sealed.split(".")
           const key = ring.get(id ?? "")
-          if (form !== version || key === undefined) return yield* cannotOpen
+          if (form !== version || key === undefined || rest.length > 0) return yield* cannotOpen
           const parts = Result.all([Base64Url.decode(nonce ?? ""), Base64Url.decode(ciphertext ?? "")])
           if (Result.isFailure(parts)) return yield* cannotOpen
           const [nonceOf, sealedOf] = parts.success

@@ -1,45 +1,107 @@
+import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
 
-/** Over these, a connection that sends or takes nothing is cut. */
-const timeouts = { headersTimeout: 15_000, requestTimeout: 60_000, keepAliveTimeout: 65_000 }
+/** Over these, a connection that sends or takes nothing is cut; they are checked every few seconds. */
+const timeouts = {
+  headersTimeout: 15_000,
+  requestTimeout: 45_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000
+}
 const stalledMillis = 60_000
+
+type Problem = readonly [status: string, code: string, error: string]
+
+const notHttp: Problem = ["400 Bad Request", "invalid_input", "the request is not valid HTTP"]
+const noTunnel: Problem = ["405 Method Not Allowed", "method_not_allowed", "this service is no proxy"]
+const clientErrors: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "invalid_input", "the headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "invalid_input", "the request did not arrive in time"]
+}
+
+export interface NodeServer {
+  readonly server: Server
+  /** Ends the connections that no request is using, now and as they fall idle, and takes no new ones. */
+  readonly closeQuiet: () => void
+}
 
 /**
  * A server that answers `{"error"}` also where no router is asked: before the routes are attached, and
  * to what is no HTTP. A reader that takes nothing for a minute is cut off.
  */
-export const makeServer = (): Server => {
-  const server = createServer({ ...timeouts, keepAlive: true, keepAliveInitialDelay: 30_000 })
+export const makeServer = (): NodeServer => {
+  const server = createServer({
+    ...timeouts,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+    requireHostHeader: false
+  })
   server.timeout = stalledMillis
+  const closeQuiet = trackConnections(server)
   server.on("request", notReady)
   server.on("newListener", (event) => {
     if (event === "request") server.off("request", notReady)
   })
+  server.on("checkExpectation", (_, response: ServerResponse) =>
+    respond(response, 417, "invalid_input", "Expect: only 100-continue is known")
+  )
+  server.on("connect", (_, socket: Duplex) => endWith(socket, noTunnel))
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) return socket.destroy()
-    const [status, code, sentence] = clientErrors[error.code ?? ""] ?? clientErrors.HPE
-    const body = JSON.stringify({ error: sentence })
-    socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
-        `X-Error-Code: ${code}\r\nConnection: close\r\n\r\n${body}`
-    )
+    endWith(socket, clientErrors[error.code ?? ""] ?? notHttp)
   })
-  return server
+  return { server, closeQuiet }
 }
 
-const notReady = (_: IncomingMessage, response: ServerResponse): void => {
-  response.writeHead(503, {
+const trackConnections = (server: Server): (() => void) => {
+  const requests = new Map<Duplex, number>()
+  let closing = false
+  server.on("connection", (socket) => {
+    if (closing) return socket.destroy()
+    requests.set(socket, 0)
+    socket.once("close", () => requests.delete(socket))
+  })
+  server.on("request", ({ socket }, response) => {
+    requests.set(socket, (requests.get(socket) ?? 0) + 1)
+    response.once("close", () => {
+      const left = (requests.get(socket) ?? 1) - 1
+      if (requests.has(socket)) requests.set(socket, left)
+      if (closing && left === 0) setImmediate(() => socket.end())
+    })
+  })
+  return () => {
+    closing = true
+    for (const [socket, active] of requests) if (active === 0) socket.destroy()
+  }
+}
+
+const requestId = (): string => `req_${randomUUID()}`
+
+const notReady = (_: IncomingMessage, response: ServerResponse): void =>
+  respond(response, 503, "unavailable", "the service is starting; try again", { "retry-after": "1" })
+
+const respond = (
+  response: ServerResponse,
+  status: number,
+  code: string,
+  error: string,
+  headers: Readonly<Record<string, string>> = {}
+): void => {
+  response.writeHead(status, {
     "content-type": "application/json",
-    "x-error-code": "unavailable",
-    "retry-after": "1"
+    "x-error-code": code,
+    "x-request-id": requestId(),
+    connection: "close",
+    ...headers
   })
-  response.end(JSON.stringify({ error: "the service is starting; try again" }))
+  response.end(JSON.stringify({ error }))
 }
 
-const clientErrors: Readonly<Record<string, readonly [status: string, code: string, error: string]>> & {
-  readonly HPE: readonly [status: string, code: string, error: string]
-} = {
-  HPE: ["400 Bad Request", "invalid_input", "the request is not valid HTTP"],
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "invalid_input", "the headers are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "invalid_input", "the request did not arrive in time"]
+const endWith = (socket: Duplex, [status, code, error]: Problem): void => {
+  const body = JSON.stringify({ error })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+      `X-Error-Code: ${code}\r\nX-Request-Id: ${requestId()}\r\nConnection: close\r\n\r\n${body}`
+  )
 }

@@ -3,12 +3,21 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { ConnectionError, SqlError, SqlSyntaxError } from "effect/sql/SqlError"
+import { ConnectionError, SqlError, SqlSyntaxError, UnknownError } from "effect/sql/SqlError"
 import { Database, layerTransaction } from "../../../src/Layers/Repo/Postgres/Database.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 
 const lost = new SqlError({ reason: new ConnectionError({ cause: new Error("gone"), message: "gone" }) })
+const starting = new SqlError({
+  reason: new UnknownError({
+    cause: Object.assign(new Error("starting up"), { code: "57P03" }),
+    message: "x"
+  })
+})
+const full = new SqlError({
+  reason: new UnknownError({ cause: Object.assign(new Error("too many"), { code: "53300" }), message: "x" })
+})
 const bug = new SqlError({ reason: new SqlSyntaxError({ cause: new Error("typo"), message: "typo" }) })
 
 /** A client whose transactions only run their body. */
@@ -28,6 +37,8 @@ describe("failures of the database", () => {
       for (const failing of [
         run(Effect.fail(lost)),
         run(Effect.die(lost)),
+        run(Effect.fail(starting)),
+        run(Effect.fail(full)),
         transaction.run(Effect.fail(lost)),
         transaction.run(Effect.die(lost))
       ]) {

@@ -26,10 +26,29 @@ export const layer = Layer.effect(
           Effect.sync(() => ofWorkspace(workspaceId).filter(({ status }) => status === "ACTIVE").length),
         countOf: (workspaceId, ids) =>
           Effect.sync(() => ofWorkspace(workspaceId).filter(({ id }) => ids.includes(id)).length),
-        update: (connector) =>
+        update: ({
+          grantedScopes,
+          hasCredential,
+          id,
+          metadata,
+          providerName,
+          sealedCredential,
+          status,
+          updatedAt
+        }) =>
           Effect.sync(() => {
-            if (!connectors.has(connector.id)) return false
-            connectors.set(connector.id, connector)
+            const known = connectors.get(id)
+            if (known === undefined) return false
+            connectors.set(id, {
+              ...known,
+              grantedScopes,
+              hasCredential,
+              metadata,
+              providerName,
+              sealedCredential,
+              status,
+              updatedAt
+            })
             return true
           }),
         remove: (id) => Effect.sync(() => connectors.delete(id))

@@ -51,15 +51,18 @@ export const layer = Layer.effect(
             listed(sql`
               select ${columns}, m.id as "lastId", m.role as "lastRole", left(m.content, 200) as "lastContent",
                 m.created_at as "lastCreatedAt"
-              from conversations c
+              from (
+                select * from conversations
+                where workspace_id = ${workspaceId}
+                ${projectId === undefined ? sql.literal("") : sql`and project_id = ${projectId}`}
+                order by updated_at desc, id desc
+                limit ${limit} offset ${offset}::bigint
+              ) c
               left join agents a on a.id = c.agent_id
               left join lateral (
                 select * from messages where conversation_id = c.id order by position desc limit 1
               ) m on true
-              where c.workspace_id = ${workspaceId}
-              ${projectId === undefined ? sql.literal("") : sql`and c.project_id = ${projectId}`}
-              order by c.updated_at desc, c.id desc
-              limit ${limit} offset ${offset}`),
+              order by c.updated_at desc, c.id desc`),
             (found) =>
               found.map(({ lastContent, lastCreatedAt, lastId, lastRole, ...stored }) =>
                 toConversation(

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { SqlError, SqlErrorReason } from "effect/sql/SqlError"
 import { Unavailable } from "../../../Schemas/Errors.ts"
@@ -103,8 +104,8 @@ const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       // A connection lost in a transaction is a defect of its rollback; the database is away all the same.
       const lost = cause.reasons
         .flatMap((reason) => (reason._tag === "Interrupt" ? [] : [causeOf(reason)]))
-        .find((error) => isSqlError(error) && outOfReach.has(error.reason._tag))
-      if (isSqlError(lost)) {
+        .find(isOutOfReach)
+      if (lost !== undefined) {
         return Effect.andThen(
           Effect.logWarning("the database can't be reached", lost.reason._tag),
           unavailable
@@ -119,6 +120,15 @@ const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 const causeOf = (reason: Cause.Fail<unknown> | Cause.Die): unknown =>
   reason._tag === "Fail" ? reason.error : reason.defect
+
+/** SQLSTATE classes: out of resources (53), told to stop, or not yet up (57P). */
+const outOfReachStates = /^(53|57P)/
+
+const isOutOfReach = (error: unknown): error is SqlError =>
+  isSqlError(error) &&
+  (outOfReach.has(error.reason._tag) ||
+    (Predicate.hasProperty(error.reason.cause, "code") &&
+      outOfReachStates.test(String(error.reason.cause.code))))
 
 const isSqlError = (error: unknown): error is SqlError =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "SqlError"

@@ -1,5 +1,4 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
-import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
@@ -22,12 +21,11 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
 export const layer = (url: Redacted.Redacted) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const { databaseTimeoutMillis } = yield* Settings
-      const maxConnections = yield* Config.Int("AGENTD_DATABASE_POOL").pipe(Config.withDefault(10))
+      const { databasePool, databaseTimeoutMillis } = yield* Settings
       const milliseconds = String(databaseTimeoutMillis)
       return PgClient.layer({
         url,
-        maxConnections,
+        maxConnections: databasePool,
         applicationName: "agentd",
         keepAlive: "30 seconds",
         startupParameters: {

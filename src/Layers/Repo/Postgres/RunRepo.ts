@@ -50,7 +50,7 @@ export const layer = Layer.effect(
           Effect.all({
             runs: runs(sql`
               select ${columns} from runs where ${matching}
-              order by created_at desc, id desc limit ${limit} offset ${offset}`),
+              order by created_at desc, id desc limit ${limit} offset ${offset}::bigint`),
             total: count(sql`select count(*)::int as count from runs where ${matching}`)
           })
         )

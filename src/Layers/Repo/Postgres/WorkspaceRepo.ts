@@ -26,7 +26,8 @@ export const layer = Layer.effect(
             values (${id}, ${name}, ${plan}, ${createdAt}, ${updatedAt})`)
         ),
       find: (id) => run(workspace(sql`select ${columns} from workspaces w where w.id = ${id}`)),
-      lock: (id) => run(workspace(sql`select ${columns} from workspaces w where w.id = ${id} for update`)),
+      lock: (id) =>
+        run(workspace(sql`select ${columns} from workspaces w where w.id = ${id} for no key update`)),
       list: (userId) =>
         run(
           workspaces(sql`

@@ -41,5 +41,6 @@ export const statements = [
   `create index runs_of_provider_key on runs (provider_key_id) where provider_key_id is not null`,
   `create index runs_of_agent on runs (agent_id) where agent_id is not null`,
   `create index conversations_of_agent on conversations (agent_id) where agent_id is not null`,
+  `create index memory_entries_by_key on memory_entries (workspace_id, key)`,
   `create index memory_entries_by_age on memory_entries (workspace_id, created_at, id)`
 ]

@@ -1,0 +1,78 @@
+import { connect, type Socket } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as HttpServer from "effect/http/HttpServer"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Server from "../../src/Layers/Server.ts"
+import { Lifecycle } from "../../src/Services/Lifecycle.ts"
+import { parseEvents } from "../support/Process.ts"
+import { layerScripted, makeGate, makeTenant, ScriptedModel } from "../support/Service.ts"
+
+const environment = ConfigProvider.layer(
+  ConfigProvider.fromUnknown({ PORT: "0", DATABASE_URL: "postgres://not-used" })
+)
+
+describe("stopping the server", () => {
+  it.live("does not wait for connections that have sent nothing", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(Server.layer, scope)
+      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+      const port = address._tag === "UnixPathAddress" ? 0 : address.port
+      const open = (sent: string) =>
+        Effect.callback<Socket>((resume) => {
+          const socket = connect(port, "127.0.0.1", () => {
+            socket.write(sent)
+            resume(Effect.succeed(socket))
+          })
+          socket.on("error", () => {})
+        })
+      yield* open("")
+      yield* open("GET /health/li")
+      assert.strictEqual((yield* Effect.timeoutOption(Scope.close(scope, Exit.void), 3_000))._tag, "Some")
+    }).pipe(Effect.provide(layerScripted({ drainMillis: 10_000 })), Effect.provide(environment))
+  )
+
+  it.live("lets an open stream end with an error event and refuses new work meanwhile", () =>
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const reached = yield* makeGate
+      model.script = () => Stream.unwrap(Effect.as(reached.open, Stream.never))
+      const { token, workspaceId } = yield* makeTenant()
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(Server.layer, scope)
+      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+      const port = address._tag === "UnixPathAddress" ? 0 : address.port
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
+      const post = (path: string, json: object) =>
+        fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, body: JSON.stringify(json) })
+
+      const reading = yield* Effect.forkChild(
+        Effect.promise(async () => {
+          const answer = await post("/api/chat/messages", { workspaceId, content: "hi" })
+          return parseEvents(await answer.text())
+        })
+      )
+      yield* reached.wait
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      const lifecycle = yield* Lifecycle
+      while ((yield* Effect.exit(lifecycle.accepting))._tag === "Success") yield* Effect.yieldNow
+      const refused = yield* Effect.promise(() => post("/api/agents", { workspaceId, name: "late" }))
+      assert.strictEqual(refused.status, 503)
+      const last = (yield* Fiber.join(reading)).at(-1)
+      assert.deepInclude(last, { event: "error" })
+      assert.strictEqual(last?.data.code, "unavailable")
+      // Well under the shutdown margin: kept connections do not hold the process back.
+      assert.strictEqual((yield* Effect.timeoutOption(Fiber.join(closing), 3_000))._tag, "Some")
+      const after = yield* Effect.exit(
+        Effect.tryPromise(() => post("/api/agents", { workspaceId, name: "x" }))
+      )
+      assert.strictEqual(after._tag, "Failure")
+    }).pipe(Effect.provide(layerScripted({ drainMillis: 500 })), Effect.provide(environment))
+  )
+})
