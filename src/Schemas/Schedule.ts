@@ -2,13 +2,13 @@ import { Cron } from "croner"
 import * as Result from "effect/Result"
 
 /** What the aliases mean, with seconds first. */
-const aliases: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 0 1 1 *",
-  "@monthly": "0 0 0 1 * *",
-  "@weekly": "0 0 0 * * 0",
-  "@daily": "0 0 0 * * *",
-  "@hourly": "0 0 * * * *"
-}
+const aliases: ReadonlyMap<string, string> = new Map([
+  ["@yearly", "0 0 0 1 1 *"],
+  ["@monthly", "0 0 0 1 * *"],
+  ["@weekly", "0 0 0 * * 0"],
+  ["@daily", "0 0 0 * * *"],
+  ["@hourly", "0 0 * * * *"]
+])
 
 /** After this PostgreSQL and JSON have no common form of an instant. */
 const lastYear = 9999
@@ -73,7 +73,7 @@ const fieldsOf = (schedule: string): ReadonlyArray<string> | undefined => {
   const given = schedule.trim().split(/\s+/u)
   switch (given.length) {
     case 1:
-      return aliases[schedule.trim().toLowerCase()]?.split(" ")
+      return aliases.get(schedule.trim().toLowerCase())?.split(" ")
     case 5:
       return ["0", ...given]
     case 6:
