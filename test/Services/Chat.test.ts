@@ -7,20 +7,11 @@ import type { ChatEvent } from "../../src/Schemas/ChatEvent.ts"
 import type { ConversationId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { InferenceError } from "../../src/Schemas/Inference.ts"
 import type { User } from "../../src/Schemas/User.ts"
-import { Agents } from "../../src/Services/Agents.ts"
 import { Chat } from "../../src/Services/Chat.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { Turns } from "../../src/Services/Turns.ts"
-import {
-  calls,
-  layerOffline,
-  layerScripted,
-  makeGate,
-  makeTenant,
-  ScriptedModel,
-  says
-} from "../support/Service.ts"
+import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
 
 const collect = <E, R>(stream: Effect.Effect<Stream.Stream<ChatEvent>, E, R>) =>
   Effect.flatMap(stream, (events) => Stream.runCollect(events))
@@ -262,73 +253,5 @@ describe("Chat", () => {
       const last = (yield* Fiber.join(reading)).at(-1)
       assert.deepInclude(last?.event === "error" ? last.data : {}, { code: "unavailable" })
     }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("lets an agent answer, follows a switch of agent, and refuses an inactive one", () =>
-    Effect.gen(function* () {
-      const agents = yield* Agents
-      const chat = yield* Chat
-      const { requests } = yield* ScriptedModel
-      const { user, workspaceId } = yield* makeTenant()
-      const a = yield* agents.create(user, { workspaceId, name: "A", systemPrompt: "be A" })
-      const b = yield* agents.create(user, { workspaceId, name: "B", systemPrompt: "be B" })
-      const events = yield* collect(chat.send(user, { workspaceId, content: "hi", agentId: a.id }))
-      const conversationId = conversationOf(events)
-      yield* collect(chat.send(user, { workspaceId, content: "again", conversationId }))
-      yield* collect(chat.send(user, { workspaceId, content: "you", conversationId, agentId: b.id }))
-      assert.deepStrictEqual(
-        requests.map(({ system }) => system),
-        ["be A", "be A", "be B"]
-      )
-      assert.deepStrictEqual((yield* chat.get(user, conversationId)).agent, { id: b.id, name: "B" })
-      yield* agents.update(user, b.id, { isActive: false })
-      const refused = yield* Effect.flip(chat.send(user, { workspaceId, content: "more", conversationId }))
-      assert.strictEqual(refused._tag, "AgentInactive")
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("shows a conversation to members of its workspace only, and lets only its owner delete it", () =>
-    Effect.gen(function* () {
-      const chat = yield* Chat
-      const owner = yield* makeTenant()
-      const stranger = yield* makeTenant()
-      const events = yield* collect(chat.send(owner.user, { workspaceId: owner.workspaceId, content: "hi" }))
-      const id = conversationOf(events)
-      assert.strictEqual((yield* Effect.flip(chat.get(stranger.user, id)))._tag, "NotFound")
-      assert.strictEqual((yield* Effect.flip(chat.remove(stranger.user, id)))._tag, "NotFound")
-      const foreign = { workspaceId: stranger.workspaceId, content: "hi", conversationId: id }
-      assert.deepInclude(yield* Effect.flip(chat.send(stranger.user, foreign)), {
-        _tag: "InvalidInput",
-        error: "conversationId: does not exist in this workspace"
-      })
-      yield* chat.remove(owner.user, id)
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("offline: calls tools line by line, in order, and streams several deltas", () =>
-    Effect.gen(function* () {
-      const chat = yield* Chat
-      const { user, workspaceId } = yield* makeTenant()
-      const content =
-        'Please\ncall remember {"key":"city","value":"Bonn"}\ncall recall {"query":"CITY"}\ncall nothing'
-      const events = yield* collect(chat.send(user, { workspaceId, content }))
-      const results = events.flatMap(({ data, event }) => (event === "tool_result" ? [data] : []))
-      assert.deepStrictEqual(
-        results.map(({ isError, name }) => [name, isError]),
-        [
-          ["remember", false],
-          ["recall", false],
-          ["nothing", true]
-        ]
-      )
-      assert.include(JSON.stringify(results[1]?.result), "Bonn")
-      assert.include(textOf(events), "offline provider")
-      assert.isAbove(names(events).filter((name) => name === "status").length, 6)
-      const paired = events.flatMap(({ data, event }) => (event === "tool_call" ? [data.id] : []))
-      assert.deepStrictEqual(
-        paired,
-        results.map(({ id }) => id)
-      )
-    }).pipe(Effect.provide(layerOffline()))
   )
 })

@@ -1,3 +1,4 @@
+import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
@@ -95,3 +96,15 @@ export const makeWeb = Effect.gen(function* () {
     })
   return { send }
 })
+
+/** Exactly `{"error"}` with its code and a request id (CONTRACT.md section 2). */
+export const isError = (answer: Answer, status: number, code: string, sentence?: string) => {
+  assert.strictEqual(answer.status, status, answer.text)
+  assert.deepStrictEqual(Object.keys(answer.body as object), ["error"])
+  assert.strictEqual(answer.headers.get("content-type"), "application/json")
+  assert.strictEqual(answer.headers.get("x-error-code"), code)
+  assert.match(answer.headers.get("x-request-id") ?? "", /^req_/)
+  if (sentence !== undefined) assert.deepStrictEqual(answer.body, { error: sentence })
+}
+
+export const dataOf = <A>(answer: Answer): A => (answer.body as { readonly data: A }).data
