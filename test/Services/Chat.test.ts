@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import type { ChatEvent } from "../../src/Schemas/ChatEvent.ts"
 import type { ConversationId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { InferenceError } from "../../src/Schemas/Inference.ts"
 import type { User } from "../../src/Schemas/User.ts"
@@ -11,23 +10,8 @@ import { Chat } from "../../src/Services/Chat.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { Turns } from "../../src/Services/Turns.ts"
+import { collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
 import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
-
-const collect = <E, R>(stream: Effect.Effect<Stream.Stream<ChatEvent>, E, R>) =>
-  Effect.flatMap(stream, (events) => Stream.runCollect(events))
-
-const names = (events: ReadonlyArray<ChatEvent>) => events.map(({ event }) => event)
-
-const conversationOf = (events: ReadonlyArray<ChatEvent>): ConversationId => {
-  const first = events[0]
-  assert.isTrue(first?.event === "conversation")
-  return (first?.event === "conversation" ? first.data.conversationId : "") as ConversationId
-}
-
-const textOf = (events: ReadonlyArray<ChatEvent>): string =>
-  events
-    .flatMap(({ data, event }) => (event === "status" && data.status === "responding" ? [data.delta] : []))
-    .join("")
 
 /** The id of the conversation that is being answered, as the list shows it. */
 const underWay = Effect.fnUntraced(function* (user: User, workspaceId: WorkspaceId) {

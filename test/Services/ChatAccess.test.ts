@@ -1,27 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
-import type { ChatEvent } from "../../src/Schemas/ChatEvent.ts"
-import type { ConversationId } from "../../src/Schemas/Ids.ts"
 import { Agents } from "../../src/Services/Agents.ts"
 import { Chat } from "../../src/Services/Chat.ts"
+import { collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
 import { layerOffline, layerScripted, makeTenant, ScriptedModel } from "../support/Service.ts"
-
-const collect = <E, R>(stream: Effect.Effect<Stream.Stream<ChatEvent>, E, R>) =>
-  Effect.flatMap(stream, (events) => Stream.runCollect(events))
-
-const names = (events: ReadonlyArray<ChatEvent>) => events.map(({ event }) => event)
-
-const conversationOf = (events: ReadonlyArray<ChatEvent>): ConversationId => {
-  const first = events[0]
-  assert.isTrue(first?.event === "conversation")
-  return (first?.event === "conversation" ? first.data.conversationId : "") as ConversationId
-}
-
-const textOf = (events: ReadonlyArray<ChatEvent>): string =>
-  events
-    .flatMap(({ data, event }) => (event === "status" && data.status === "responding" ? [data.delta] : []))
-    .join("")
 
 describe("Chat, by whom and with whom", () => {
   it.effect("lets an agent answer, follows a switch of agent, and refuses an inactive one", () =>
