@@ -1,6 +1,7 @@
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as Layer from "effect/Layer"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { Api } from "../Api/Api.ts"
 import * as Authorization from "./Auth/Authorization.ts"
 import * as Agents from "./Http/Agents.ts"
@@ -34,5 +35,6 @@ export const layerHandlers = Layer.mergeAll(
 export const layer = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }),
   HttpApiScalar.layer(Api, { path: "/docs", scalar: { withDefaultFonts: false } }),
+  PrometheusMetrics.layerHttp({ path: "/metrics", prefix: "agentd" }),
   Boundary.layer
 ).pipe(Layer.provide(layerHandlers), Layer.provide([Validation.layer, Authorization.layer]))

@@ -2,6 +2,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type { RunId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
@@ -9,6 +10,7 @@ import type { StoredRun } from "../Schemas/Run.ts"
 import { AgentLoop } from "./AgentLoop.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { now } from "./CurrentTime.ts"
+import { runsFinished } from "./Metrics.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { type RunOutcome, RunRepo } from "./RunRepo.ts"
 import { RunWakeup } from "./RunWakeup.ts"
@@ -68,7 +70,15 @@ export const layer = Layer.effectDiscard(
             error: "internal error"
           } satisfies RunOutcome)
         ),
-        Effect.flatMap((outcome) => Effect.flatMap(now, (at) => repo.finish(run.id, worker, outcome, at))),
+        Effect.flatMap((outcome) =>
+          Effect.flatMap(now, (at) => repo.finish(run.id, worker, outcome, at)).pipe(
+            Effect.tap((kept) =>
+              kept
+                ? Metric.update(Metric.withAttributes(runsFinished, { status: outcome.status }), 1)
+                : Effect.void
+            )
+          )
+        ),
         // The lease ends by itself, and with it this attempt: the run is taken up again.
         Effect.catch((error) => Effect.logWarning("a run was interrupted", error)),
         Effect.ensuring(wakeup.notify),

@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import type { Agent } from "../Schemas/Agent.ts"
 import { type ChatEvent, errorEvent } from "../Schemas/ChatEvent.ts"
 import type { Message, StoredConversation } from "../Schemas/Conversation.ts"
@@ -14,6 +15,7 @@ import { AgentLoop, type LoopEvent } from "./AgentLoop.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import { turnsFinished } from "./Metrics.ts"
 import { noJournal } from "./RunJournal.ts"
 import { Settings } from "./Settings.ts"
 import { ToolSource } from "./ToolSource.ts"
@@ -110,6 +112,7 @@ export class Turns extends Context.Service<
         ).pipe(
           Effect.catch((error) => Effect.logWarning("claim not ended", error.error)),
           Effect.andThen(turn.events.offer(event)),
+          Effect.andThen(Metric.update(Metric.withAttributes(turnsFinished, { ending: event.event }), 1)),
           Effect.ensuring(Effect.sync(() => endings.delete(turn.turnId)))
         )
 

@@ -74,6 +74,23 @@ describe("agents over HTTP", () => {
   )
 })
 
+describe("metrics", () => {
+  it.effect("are shown to Prometheus without a credential, and count what was answered", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      yield* send("POST", "/api/chat/messages", { token, json: { workspaceId, content: "hi" } })
+      yield* send("GET", "/nothing")
+      const answer = yield* send("GET", "/metrics")
+      assert.strictEqual(answer.status, 200)
+      assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
+      assert.match(answer.text, /^agentd_http_requests_total\{method="GET",status="404"\} [1-9]/m)
+      assert.match(answer.text, /^agentd_chat_turns_finished_total\{ending="done"\} [1-9]/m)
+      assert.match(answer.text, /^agentd_http_request_seconds_bucket\{le="0\.1"\} [1-9]/m)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
 describe("chat over HTTP", () => {
   it.effect("frames the events with ids from 1 and the documented headers", () =>
     Effect.gen(function* () {

@@ -4,10 +4,12 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import { errorCodeHeader } from "../../Api/Errors.ts"
 import { Auth } from "../../Services/Auth.ts"
 import { Ids } from "../../Services/Ids.ts"
+import * as Metrics from "../../Services/Metrics.ts"
 import { problemResponse } from "./Problems.ts"
 import { allowedMethods } from "./Routes.ts"
 
@@ -46,17 +48,25 @@ export const layer = HttpRouter.middleware(
       Effect.gen(function* () {
         const request = yield* HttpServerRequest
         const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
+        const startedAt = performance.now()
         return yield* Effect.matchCauseEffect(app, {
           onSuccess: (response) => Effect.succeed(withBody(response)),
           onFailure: (cause) => answer(request, cause)
         }).pipe(
           Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
+          Effect.tap(({ status }) => measure(request.method, status, performance.now() - startedAt)),
           Effect.annotateLogs({ request: requestId })
         )
       })
   }),
   { global: true }
 )
+
+const measure = (method: string, status: number, millis: number) =>
+  Effect.andThen(
+    Metric.update(Metric.withAttributes(Metrics.httpRequests, { method, status: String(status) }), 1),
+    Metric.update(Metrics.httpSeconds, millis / 1000)
+  )
 
 /** Framework answers without a body of ours (415, 413 by length) get one. */
 const withBody = (response: HttpServerResponse.HttpServerResponse) =>

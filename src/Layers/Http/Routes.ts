@@ -10,7 +10,7 @@ for (const group of Object.values(Api.groups)) {
     router.on(endpoint.method, endpoint.path as FindMyWay.PathInput, true)
   }
 }
-for (const path of ["/docs", "/openapi.json"] as const) router.on("GET", path, true)
+for (const path of ["/docs", "/metrics", "/openapi.json"] as const) router.on("GET", path, true)
 
 /** The methods that a path takes, for `Allow`; empty for a path that is unknown. */
 export const allowedMethods = (url: string): ReadonlyArray<string> =>
