@@ -58,6 +58,9 @@ export const layer = Layer.effect(
       maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
       modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
       toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
+      allowPrivateAddresses: yield* Config.Boolean("AGENTD_ALLOW_PRIVATE_ADDRESSES").pipe(
+        Config.withDefault(defaults.allowPrivateAddresses)
+      ),
       databasePool: yield* whole("AGENTD_DATABASE_POOL", defaults.databasePool, 1, 1000),
       maxOutputLength: defaults.maxOutputLength,
       databaseTimeoutMillis: yield* seconds(

@@ -10,7 +10,13 @@ export const ToolDefinition = Schema.Struct({
 })
 export type ToolDefinition = typeof ToolDefinition.Type
 
-export const ToolCall = Schema.Struct({ id: Schema.String, name: Schema.String, arguments: Schema.Json })
+export const ToolCall = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  arguments: Schema.Json,
+  /** What the provider wants back with the call when it is shown the call again; no caller sees it. */
+  providerMetadata: Schema.optionalKey(Schema.JsonObject)
+})
 export type ToolCall = typeof ToolCall.Type
 
 export const ToolResult = Schema.Struct({

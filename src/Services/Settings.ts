@@ -10,6 +10,8 @@ export interface SettingsShape {
   readonly maxSteps: number
   readonly modelTimeoutMillis: number
   readonly toolTimeoutMillis: number
+  /** Whether addresses that users set may lie in private networks (`AGENTD_ALLOW_PRIVATE_ADDRESSES`). */
+  readonly allowPrivateAddresses: boolean
   /** The longest text that one run or chat turn may produce, in UTF-16 code units. */
   readonly maxOutputLength: number
   /** How many connections to a PostgreSQL this process may open. */
@@ -28,6 +30,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     maxSteps: 50,
     modelTimeoutMillis: 120_000,
     toolTimeoutMillis: 60_000,
+    allowPrivateAddresses: false,
     maxOutputLength: 1_000_000,
     databasePool: 10,
     databaseTimeoutMillis: 10_000

@@ -12,6 +12,8 @@ export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", { er
 export interface ToolScope {
   readonly workspaceId: WorkspaceId
   readonly projectId: ProjectId | null
+  /** The connectors whose tools may be used; null means all that are active. */
+  readonly connectorIds: ReadonlyArray<string> | null
 }
 
 export interface Tool {

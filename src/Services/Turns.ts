@@ -71,7 +71,7 @@ export class Turns extends Context.Service<
             system: turn.agent?.systemPrompt ?? null,
             messages: (yield* conversations.messages(conversation.id)).map(toPrompt)
           },
-          tools: yield* toolSource.tools(conversation),
+          tools: yield* toolSource.tools({ ...conversation, connectorIds: null }),
           journal: noJournal,
           emit: (event) => turn.events.offer(toChatEvent(messageId, event))
         })
