@@ -1,4 +1,83 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { InferenceError } from "../Schemas/Inference.ts"
+import { chooseModel } from "../Schemas/ModelChoice.ts"
+import type { StoredProviderKey } from "../Schemas/ProviderKey.ts"
+import { Ids } from "../Services/Ids.ts"
+import { Inference } from "../Services/Inference.ts"
+import { Outbound } from "../Services/Outbound.ts"
+import { ProviderKeyRepo } from "../Services/ProviderKeyRepo.ts"
+import { SecretBox } from "../Services/SecretBox.ts"
+import { Settings } from "../Services/Settings.ts"
+import { environment } from "./Inference/Environment.ts"
+import * as ModelStream from "./Inference/ModelStream.ts"
 import * as Offline from "./Inference/Offline.ts"
+import { type Connection, languageModel } from "./Inference/Provider.ts"
 
-/** The models of this process. */
-export const layer = Offline.layer
+/** The models of this process: those of the workspaces' keys, the operator's, and the offline one. */
+export const layer = Layer.effect(
+  Inference,
+  Effect.gen(function* () {
+    const { access, models } = yield* environment
+    const box = yield* SecretBox
+    const keys = yield* ProviderKeyRepo
+    const outbound = yield* Outbound
+    const { modelIdleMillis } = yield* Settings
+    const offline = Offline.make(yield* Ids)
+
+    const online = (connection: Connection) => ({
+      stream: ModelStream.make({
+        load: () => languageModel(connection),
+        idleMillis: modelIdleMillis,
+        secret: connection.apiKey === null ? null : Redacted.value(connection.apiKey)
+      })
+    })
+
+    const apiKeyOf = Effect.fnUntraced(function* (key: StoredProviderKey) {
+      if (key.sealedApiKey !== null) {
+        return yield* box
+          .open(key.id, key.sealedApiKey)
+          .pipe(Effect.mapError(({ error }) => new InferenceError({ reason: "authentication", error })))
+      }
+      if (key.baseUrl !== null) return null
+      return yield* new InferenceError({
+        reason: "authentication",
+        error: `the provider key ${key.name} holds no API key`
+      })
+    })
+
+    return Inference.of({
+      model: Effect.fn("Inference.model")(function* (choice) {
+        const stored = yield* keys.list(choice.workspaceId)
+        const chosen = chooseModel(choice, stored, null, models)
+        if (typeof chosen === "string") {
+          return yield* new InferenceError({ reason: "bad_request", error: chosen })
+        }
+        const provider =
+          chosen.source === "key"
+            ? chosen.key.provider
+            : chosen.source === "environment"
+              ? chosen.provider
+              : "offline"
+        if (provider === "offline") return offline
+        return online(
+          chosen.source === "key"
+            ? {
+                provider,
+                model: chosen.model,
+                baseUrl: chosen.key.baseUrl,
+                apiKey: yield* apiKeyOf(chosen.key),
+                fetch: outbound.guarded
+              }
+            : {
+                provider,
+                model: chosen.model,
+                ...(access.get(provider) ?? { apiKey: null, baseUrl: null }),
+                fetch: outbound.trusted
+              }
+        )
+      })
+    })
+  })
+)

@@ -57,6 +57,9 @@ export const layer = Layer.effect(
       ),
       maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
       modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
+      modelIdleMillis: yield* seconds("AGENTD_MODEL_IDLE_SECONDS", defaults.modelIdleMillis, 3600),
+      toolConcurrency: defaults.toolConcurrency,
+      historyTokens: yield* whole("AGENTD_HISTORY_TOKENS", defaults.historyTokens, 1000, 10_000_000),
       toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
       allowPrivateAddresses: yield* Config.Boolean("AGENTD_ALLOW_PRIVATE_ADDRESSES").pipe(
         Config.withDefault(defaults.allowPrivateAddresses)

@@ -1,8 +1,10 @@
 import * as Schema from "effect/Schema"
 import { AgentReference } from "./Agent.ts"
 import { AgentId, ConversationId, MessageId, ProjectId, ProviderKeyId, UserId, WorkspaceId } from "./Ids.ts"
+import { PromptMessage } from "./Inference.ts"
 import { cut, cutWords, text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
+import type { Usage } from "./Usage.ts"
 
 export const MessageRole = Schema.Literals(["USER", "ASSISTANT"])
 export type MessageRole = typeof MessageRole.Type
@@ -15,6 +17,24 @@ export const Message = Schema.Struct({
   createdAt: Timestamp
 }).annotate({ identifier: "Message" })
 export type Message = typeof Message.Type
+
+/** How a reply came about, kept beside it and shown to the model alone: its calls and results, its cost. */
+export interface Trace {
+  readonly parts: ReadonlyArray<PromptMessage>
+  readonly usage: Usage
+}
+
+/** A message as a model is shown it again. */
+export const HistoryEntry = Schema.Struct({
+  role: MessageRole,
+  content: Schema.String,
+  parts: Schema.NullOr(Schema.Array(PromptMessage))
+})
+export type HistoryEntry = typeof HistoryEntry.Type
+
+/** What a model sees of a message: the reply with the tool calls that led to it. */
+export const toPrompt = ({ content, parts, role }: HistoryEntry): ReadonlyArray<PromptMessage> =>
+  role === "USER" ? [{ role: "user", content }] : (parts ?? [{ role: "assistant", content, toolCalls: [] }])
 
 /** Specification, Conversation. */
 export const Conversation = Schema.Struct({

@@ -1,23 +1,20 @@
 import * as Schema from "effect/Schema"
-import type { ToolCall, ToolDefinition, ToolResult } from "./Tool.ts"
+import { ToolCall, type ToolDefinition, ToolResult } from "./Tool.ts"
 import type { Usage } from "./Usage.ts"
 
 /** One message of what a model is shown. Tool results answer the calls of the message before them. */
-export type PromptMessage =
-  | { readonly role: "user"; readonly content: string }
-  | { readonly role: "assistant"; readonly content: string; readonly toolCalls: ReadonlyArray<ToolCall> }
-  | { readonly role: "tool"; readonly results: ReadonlyArray<ToolResult> }
-
-/** Which model is to answer; what is null is chosen by the inference layer. */
-export interface ModelChoice {
-  readonly workspaceId: string
-  readonly provider: string | null
-  readonly model: string | null
-  readonly providerKeyId: string | null
-}
+export const PromptMessage = Schema.Union([
+  Schema.Struct({ role: Schema.Literal("user"), content: Schema.String }),
+  Schema.Struct({
+    role: Schema.Literal("assistant"),
+    content: Schema.String,
+    toolCalls: Schema.Array(ToolCall)
+  }),
+  Schema.Struct({ role: Schema.Literal("tool"), results: Schema.Array(ToolResult) })
+])
+export type PromptMessage = typeof PromptMessage.Type
 
 export interface InferenceRequest {
-  readonly choice: ModelChoice
   readonly system: string | null
   readonly messages: ReadonlyArray<PromptMessage>
   readonly tools: ReadonlyArray<ToolDefinition>
@@ -29,7 +26,7 @@ export type InferenceEvent =
   | { readonly type: "tool_call"; readonly call: ToolCall }
   | { readonly type: "finish"; readonly usage: Usage }
 
-/** Why a model gave no answer, in words that a caller may read. */
+/** Why a model gave no answer, in words that a caller may read: no key, no prompt. */
 export class InferenceError extends Schema.TaggedError<InferenceError>()("InferenceError", {
   reason: Schema.Literals([
     "authentication",
@@ -39,6 +36,7 @@ export class InferenceError extends Schema.TaggedError<InferenceError>()("Infere
     "rate_limited",
     "quota_exceeded",
     "overloaded",
+    "unreachable",
     "context_length",
     "content_filter",
     "truncated",

@@ -2,10 +2,15 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import { InferenceError, type InferenceRequest, type PromptMessage } from "../Schemas/Inference.ts"
+import { InferenceError, type PromptMessage } from "../Schemas/Inference.ts"
 import type { JournalStep } from "../Schemas/Journal.ts"
+import { storableJson } from "../Schemas/Json.ts"
+import { makeAnswer } from "../Schemas/ModelAnswer.ts"
+import type { ModelChoice } from "../Schemas/ModelChoice.ts"
+import { fitPrompt } from "../Schemas/Prompt.ts"
 import type { ToolCall, ToolResult } from "../Schemas/Tool.ts"
 import { addUsage, noUsage, type Usage } from "../Schemas/Usage.ts"
 import { now } from "./CurrentTime.ts"
@@ -14,12 +19,13 @@ import type { Journal } from "./RunJournal.ts"
 import { Settings } from "./Settings.ts"
 import type { Tool } from "./ToolSource.ts"
 
-/** What happens while an agent works, in order. */
+/** What happens while an agent works, in order; `usage` is what it has cost so far. */
 export type LoopEvent =
   | { readonly type: "thinking" }
   | { readonly type: "text"; readonly delta: string }
   | { readonly type: "tool_call"; readonly call: ToolCall }
   | { readonly type: "tool_result"; readonly result: ToolResult }
+  | { readonly type: "usage"; readonly usage: Usage }
 
 /** The work went over one of its bounds (CONTRACT.md section 5). */
 export class LimitExceeded extends Schema.TaggedError<LimitExceeded>()("LimitExceeded", {
@@ -31,16 +37,21 @@ export class LimitExceeded extends Schema.TaggedError<LimitExceeded>()("LimitExc
 export class OwnershipLost extends Schema.TaggedError<OwnershipLost>()("OwnershipLost", {}) {}
 
 export interface LoopInput {
-  readonly request: Omit<InferenceRequest, "tools">
+  readonly request: {
+    readonly choice: ModelChoice
+    readonly system: string | null
+    readonly messages: ReadonlyArray<PromptMessage>
+  }
   readonly tools: ReadonlyArray<Tool>
   readonly journal: Journal
   readonly emit: (event: LoopEvent) => Effect.Effect<void>
 }
 
-/** The text of the last model answer, all text together, and what it cost. */
+/** The text of the last model answer, all text together, all that was said and done, and what it cost. */
 export interface LoopResult {
   readonly answer: string
   readonly text: string
+  readonly transcript: ReadonlyArray<PromptMessage>
   readonly usage: Usage
 }
 
@@ -52,8 +63,10 @@ export class AgentLoop extends Context.Service<
   {
     /**
      * Works until the model answers without a tool call. Bounded in steps (model answers and tool
-     * results), in time per model call and tool call, and in text. Each finished step is kept in the
-     * journal before the next begins; steps that the journal holds already are not done again.
+     * results), in time per model call and tool call, and in text. The calls of one answer run at the same
+     * time, a bounded number of them; their results are told in the order of the calls. Each finished step
+     * is kept in the journal before the next begins; steps that the journal holds already are not done
+     * again. What the model is shown is cut to a budget of tokens.
      */
     readonly run: (input: LoopInput) => Effect.Effect<LoopResult, LoopError>
   }
@@ -70,42 +83,34 @@ export class AgentLoop extends Context.Service<
         room: number
       ) {
         yield* input.emit({ type: "thinking" })
-        const answer = { text: "", toolCalls: [] as Array<ToolCall>, usage: undefined as Usage | undefined }
-        const request = { ...input.request, messages, tools: input.tools.map((tool) => tool.definition) }
-        yield* inference.stream(request).pipe(
+        const model = yield* inference.model(input.request.choice)
+        const answer = makeAnswer(messages)
+        const request = {
+          system: input.request.system,
+          messages: fitPrompt(messages, settings.historyTokens),
+          tools: input.tools.map((tool) => tool.definition)
+        }
+        yield* model.stream(request).pipe(
           Stream.runForEach((event) => {
-            switch (event.type) {
-              case "text":
-                answer.text += event.delta
-                return answer.text.length > room
-                  ? Effect.fail(outputExceeded(settings.maxOutputLength))
-                  : input.emit(event)
-              case "tool_call":
-                answer.toolCalls.push(event.call)
-                return Effect.void
-              case "finish":
-                answer.usage = event.usage
-                return Effect.void
-            }
+            const delta = answer.take(event)
+            if (answer.length() > room) return Effect.fail(outputExceeded(settings.maxOutputLength))
+            return delta === "" ? Effect.void : input.emit({ type: "text", delta })
           }),
           Effect.timeoutOrElse({
             duration: settings.modelTimeoutMillis,
-            orElse: () =>
-              Effect.fail(
-                new LimitExceeded({
-                  limit: "model_time",
-                  error: `the model did not answer within ${settings.modelTimeoutMillis / 1000} s`
-                })
-              )
+            orElse: () => Effect.fail(tooSlow("model_time", "the model", settings.modelTimeoutMillis))
           })
         )
-        if (answer.usage === undefined) {
+        const rest = answer.rest()
+        if (rest !== "") yield* input.emit({ type: "text", delta: rest })
+        const { text, toolCalls, usage } = answer.result()
+        if (usage === undefined) {
           return yield* new InferenceError({
             reason: "truncated",
             error: "the answer of the model was cut off"
           })
         }
-        return { type: "model" as const, text: answer.text, toolCalls: answer.toolCalls, usage: answer.usage }
+        return { type: "model" as const, text, toolCalls, usage }
       })
 
       const callTool = Effect.fn("AgentLoop.callTool")(function* (
@@ -126,66 +131,79 @@ export class AgentLoop extends Context.Service<
                 Effect.timeoutOrElse({
                   duration: settings.toolTimeoutMillis,
                   orElse: () =>
-                    Effect.fail(
-                      new LimitExceeded({
-                        limit: "tool_time",
-                        error: `the tool ${call.name} did not answer within ${settings.toolTimeoutMillis / 1000} s`
-                      })
-                    )
+                    Effect.fail(tooSlow("tool_time", `the tool ${call.name}`, settings.toolTimeoutMillis))
                 })
               )
         const durationMs = (yield* now).getTime() - startedAt.getTime()
-        return { type: "tool" as const, result: { id: call.id, name: call.name, ...outcome, durationMs } }
+        const result = { id: call.id, name: call.name, ...outcome, durationMs }
+        return { type: "tool" as const, result: { ...result, result: storableJson(outcome.result) } }
       })
 
       const run = Effect.fn("AgentLoop.run")(function* (input: LoopInput) {
-        let index = 0
-        const step = <S extends JournalStep, E, R>(type: S["type"], perform: Effect.Effect<S, E, R>) =>
+        const step = <S extends JournalStep, E, R>(
+          index: number,
+          type: S["type"],
+          perform: Effect.Effect<S, E, R>
+        ) =>
           Effect.gen(function* () {
-            if (index >= settings.maxSteps) {
-              return yield* new LimitExceeded({
-                limit: "steps",
-                error: `more than ${settings.maxSteps} steps`
-              })
-            }
-            const known = input.journal.finished[index]
-            if (known !== undefined && known.type === type) {
-              index++
-              return known as S
-            }
+            if (index >= settings.maxSteps) return yield* stepsExceeded(settings.maxSteps)
+            const known = input.journal.finished.get(index)
+            if (known !== undefined && known.type === type) return known as S
             const performed = yield* perform
             if (!(yield* input.journal.record(index, performed))) return yield* new OwnershipLost()
-            index++
             return performed
           })
 
-        let messages = input.request.messages
+        const callTools = Effect.fnUntraced(function* (calls: ReadonlyArray<ToolCall>, first: number) {
+          for (const call of calls) yield* input.emit({ type: "tool_call", call })
+          const results: Array<ToolResult | undefined> = calls.map(() => undefined)
+          const telling = yield* Semaphore.make(1)
+          let told = 0
+          const tell = Effect.gen(function* () {
+            for (let result = results[told]; result !== undefined; result = results[told]) {
+              told++
+              yield* input.emit({ type: "tool_result", result })
+            }
+          }).pipe(telling.withPermits(1))
+          return yield* Effect.forEach(
+            calls,
+            Effect.fnUntraced(function* (call, position) {
+              const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
+                first + position,
+                "tool",
+                callTool(input.tools, call)
+              )
+              results[position] = performed.result
+              yield* tell
+              return performed.result
+            }),
+            { concurrency: settings.toolConcurrency }
+          )
+        })
+
+        const transcript: Array<PromptMessage> = []
+        let index = 0
         let text = ""
         let usage = noUsage
         while (true) {
           const answer: Extract<JournalStep, { type: "model" }> = yield* step(
+            index,
             "model",
-            askModel(input, messages, settings.maxOutputLength - text.length)
+            askModel(
+              input,
+              [...input.request.messages, ...transcript],
+              settings.maxOutputLength - text.length
+            )
           )
+          index++
           text += answer.text
           usage = addUsage(usage, answer.usage)
-          if (answer.toolCalls.length === 0) return { answer: answer.text, text, usage }
+          yield* input.emit({ type: "usage", usage })
+          transcript.push({ role: "assistant", content: answer.text, toolCalls: answer.toolCalls })
+          if (answer.toolCalls.length === 0) return { answer: answer.text, text, transcript, usage }
 
-          const results: Array<ToolResult> = []
-          for (const call of answer.toolCalls) {
-            yield* input.emit({ type: "tool_call", call })
-            const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
-              "tool",
-              callTool(input.tools, call)
-            )
-            yield* input.emit({ type: "tool_result", result: performed.result })
-            results.push(performed.result)
-          }
-          messages = [
-            ...messages,
-            { role: "assistant", content: answer.text, toolCalls: answer.toolCalls },
-            { role: "tool", results }
-          ]
+          transcript.push({ role: "tool", results: yield* callTools(answer.toolCalls, index) })
+          index += answer.toolCalls.length
         }
       })
 
@@ -196,3 +214,9 @@ export class AgentLoop extends Context.Service<
 
 const outputExceeded = (maximum: number) =>
   new LimitExceeded({ limit: "output", error: `more than ${maximum} characters of text` })
+
+const stepsExceeded = (maximum: number) =>
+  new LimitExceeded({ limit: "steps", error: `more than ${maximum} steps` })
+
+const tooSlow = (limit: "model_time" | "tool_time", who: string, millis: number) =>
+  new LimitExceeded({ limit, error: `${who} did not answer within ${millis / 1000} s` })

@@ -1,7 +1,13 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { Conversation, Message, StoredConversation } from "../Schemas/Conversation.ts"
+import type {
+  Conversation,
+  HistoryEntry,
+  Message,
+  StoredConversation,
+  Trace
+} from "../Schemas/Conversation.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, ConversationId, ProjectId, TurnId, WorkspaceId } from "../Schemas/Ids.ts"
 
@@ -20,6 +26,14 @@ export class ConversationRepo extends Context.Service<
     }) => Effect.Effect<ReadonlyArray<Conversation>, Unavailable>
     /** In the order in which they were written; empty when there is no such conversation. */
     readonly messages: (id: ConversationId) => Effect.Effect<ReadonlyArray<Message>, Unavailable>
+    /**
+     * The newest messages with what models are shown of them, in the order in which they were written: as
+     * many as fit `maximumBytes` (and one more), 1,000 at most.
+     */
+    readonly history: (
+      id: ConversationId,
+      maximumBytes: number
+    ) => Effect.Effect<ReadonlyArray<HistoryEntry>, Unavailable>
     /** Stores the message and moves `updatedAt` on. False when the conversation is gone. */
     readonly addMessage: (id: ConversationId, message: Message) => Effect.Effect<boolean, Unavailable>
     readonly setAgent: (id: ConversationId, agentId: AgentId) => Effect.Effect<void, Unavailable>
@@ -40,13 +54,14 @@ export class ConversationRepo extends Context.Service<
       leaseMillis: number
     ) => Effect.Effect<boolean, Unavailable>
     /**
-     * Ends the claim and stores the reply, if there is one, in one step. False, and nothing is stored,
+     * Ends the claim and stores the reply, if there is one, with its trace in one step. False, and nothing is stored,
      * when `turnId` no longer holds the conversation.
      */
     readonly finishTurn: (
       id: ConversationId,
       turnId: TurnId,
-      reply: Message | null
+      reply: Message | null,
+      trace?: Trace
     ) => Effect.Effect<boolean, Unavailable>
     /** Ends every claim of a worker that is known to be gone. */
     readonly releaseTurns: (worker: string) => Effect.Effect<void, Unavailable>

@@ -1,15 +1,25 @@
 import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import type { Unavailable } from "../Schemas/Errors.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../Schemas/Inference.ts"
+import type { ModelChoice } from "../Schemas/ModelChoice.ts"
+
+/** A language model, ready to be asked. */
+export interface Model {
+  /**
+   * Asks once. The stream ends with one `finish` event; one that ends without was cut off. What fails
+   * before the first event is tried again where that can help; after it nothing is. Interrupting it
+   * closes the connection to the provider.
+   */
+  readonly stream: (request: InferenceRequest) => Stream.Stream<InferenceEvent, InferenceError>
+}
 
 /** Language models. */
 export class Inference extends Context.Service<
   Inference,
   {
-    /**
-     * Asks a model once. The stream ends with one `finish` event; one that ends without was cut off.
-     * Interrupting it stops the request upstream.
-     */
-    readonly stream: (request: InferenceRequest) => Stream.Stream<InferenceEvent, InferenceError>
+    /** The model of a choice, with keys of that workspace or the operator's only. Asks nothing yet. */
+    readonly model: (choice: ModelChoice) => Effect.Effect<Model, InferenceError | Unavailable>
   }
 >()("agentd/Services/Inference") {}

@@ -4,9 +4,11 @@ import * as FiberMap from "effect/FiberMap"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
 import type { RunId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
 import type { StoredRun } from "../Schemas/Run.ts"
+import { noUsage, type Usage } from "../Schemas/Usage.ts"
 import { AgentLoop } from "./AgentLoop.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { now } from "./CurrentTime.ts"
@@ -43,7 +45,7 @@ export const layer = Layer.effectDiscard(
     )
     const running = yield* FiberMap.make<RunId>()
 
-    const perform = Effect.fn("RunExecutor.perform")(function* (run: StoredRun) {
+    const perform = Effect.fn("RunExecutor.perform")(function* (run: StoredRun, spent: Ref.Ref<Usage>) {
       const agent = run.agentId === null ? null : Option.getOrNull(yield* agents.find(run.agentId))
       const result = yield* loop.run({
         request: {
@@ -53,23 +55,28 @@ export const layer = Layer.effectDiscard(
         },
         tools: yield* toolSource.tools(run),
         journal: yield* journals.open(run.id, worker),
-        emit: () => Effect.void
+        emit: (event) => (event.type === "usage" ? Ref.set(spent, event.usage) : Effect.void)
       })
       return { status: "COMPLETED", output: result.answer, usage: result.usage } satisfies RunOutcome
     })
 
-    const execute = (run: StoredRun) =>
-      perform(run).pipe(
+    const outcomeOf = Effect.fnUntraced(function* (run: StoredRun) {
+      const spent = yield* Ref.make(noUsage)
+      const failed = (error: string) =>
+        Effect.map(Ref.get(spent), (usage): RunOutcome => ({ status: "FAILED", error, usage }))
+      return yield* perform(run, spent).pipe(
         Effect.catchTags({
-          InferenceError: ({ error }) => Effect.succeed<RunOutcome>({ status: "FAILED", error }),
-          LimitExceeded: ({ error }) => Effect.succeed<RunOutcome>({ status: "FAILED", error })
+          InferenceError: ({ error }) => failed(error),
+          LimitExceeded: ({ error }) => failed(error)
         }),
         Effect.catchDefect((defect) =>
-          Effect.as(Effect.logError("a run failed", Cause.die(defect)), {
-            status: "FAILED",
-            error: "internal error"
-          } satisfies RunOutcome)
-        ),
+          Effect.andThen(Effect.logError("a run failed", Cause.die(defect)), failed("internal error"))
+        )
+      )
+    })
+
+    const execute = (run: StoredRun) =>
+      outcomeOf(run).pipe(
         Effect.flatMap((outcome) =>
           Effect.flatMap(now, (at) => repo.finish(run.id, worker, outcome, at)).pipe(
             Effect.tap((kept) =>

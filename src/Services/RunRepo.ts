@@ -6,10 +6,10 @@ import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schem
 import type { RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { Usage } from "../Schemas/Usage.ts"
 
-/** How a run ended. */
+/** How a run ended, and what it cost. */
 export type RunOutcome =
   | { readonly status: "COMPLETED"; readonly output: string; readonly usage: Usage }
-  | { readonly status: "FAILED"; readonly error: string }
+  | { readonly status: "FAILED"; readonly error: string; readonly usage: Usage }
 
 /** Runs, and which worker executes each of them. */
 export class RunRepo extends Context.Service<

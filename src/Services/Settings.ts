@@ -9,7 +9,13 @@ export interface SettingsShape {
   readonly drainMillis: number
   readonly maxSteps: number
   readonly modelTimeoutMillis: number
+  /** How long a model may send nothing at all before its answer counts as broken off. */
+  readonly modelIdleMillis: number
   readonly toolTimeoutMillis: number
+  /** How many tool calls of one model answer run at the same time. */
+  readonly toolConcurrency: number
+  /** How much of a conversation a model is shown, in tokens as `Schemas/Prompt.ts` estimates them. */
+  readonly historyTokens: number
   /** Whether addresses that users set may lie in private networks (`AGENTD_ALLOW_PRIVATE_ADDRESSES`). */
   readonly allowPrivateAddresses: boolean
   /** The longest text that one run or chat turn may produce, in UTF-16 code units. */
@@ -29,7 +35,10 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     drainMillis: 10_000,
     maxSteps: 50,
     modelTimeoutMillis: 120_000,
+    modelIdleMillis: 60_000,
     toolTimeoutMillis: 60_000,
+    toolConcurrency: 8,
+    historyTokens: 100_000,
     allowPrivateAddresses: false,
     maxOutputLength: 1_000_000,
     databasePool: 10,

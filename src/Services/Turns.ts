@@ -5,12 +5,13 @@ import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import type { Agent } from "../Schemas/Agent.ts"
 import { type ChatEvent, errorEvent } from "../Schemas/ChatEvent.ts"
-import type { Message, StoredConversation } from "../Schemas/Conversation.ts"
-import type { ConversationId, MessageId, TurnId } from "../Schemas/Ids.ts"
-import type { PromptMessage } from "../Schemas/Inference.ts"
+import { type Message, type StoredConversation, toPrompt } from "../Schemas/Conversation.ts"
+import type { ConversationId, MessageId, ProviderKeyId, TurnId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
+import { cutResults } from "../Schemas/Prompt.ts"
 import { AgentLoop, type LoopEvent } from "./AgentLoop.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
@@ -26,7 +27,7 @@ export interface Turn {
   readonly turnId: TurnId
   readonly conversation: StoredConversation
   readonly agent: Agent | null
-  readonly providerKeyId: string | null
+  readonly providerKeyId: ProviderKeyId | null
   readonly events: TurnEvents
 }
 
@@ -69,11 +70,17 @@ export class Turns extends Context.Service<
           request: {
             choice: modelChoice(conversation.workspaceId, turn.agent, turn),
             system: turn.agent?.systemPrompt ?? null,
-            messages: (yield* conversations.messages(conversation.id)).map(toPrompt)
+            messages: (yield* conversations.history(conversation.id, settings.historyTokens * 4)).flatMap(
+              toPrompt
+            )
           },
           tools: yield* toolSource.tools({ ...conversation, connectorIds: null }),
           journal: noJournal,
-          emit: (event) => turn.events.offer(toChatEvent(messageId, event))
+          emit: (event) =>
+            Option.match(toChatEvent(messageId, event), {
+              onNone: () => Effect.void,
+              onSome: turn.events.offer
+            })
         })
         const message: Message = {
           id: messageId,
@@ -81,7 +88,10 @@ export class Turns extends Context.Service<
           content: result.text,
           createdAt: yield* now
         }
-        const stored = yield* conversations.finishTurn(conversation.id, turn.turnId, message)
+        const stored = yield* conversations.finishTurn(conversation.id, turn.turnId, message, {
+          parts: result.transcript.map((part) => cutResults(part, settings.historyTokens)),
+          usage: result.usage
+        })
         return stored ? doneEvent(conversation.id, message, result.usage) : conversationGone
       })
 
@@ -159,20 +169,19 @@ const doneEvent = (
   usage: { readonly inputTokens: number; readonly outputTokens: number }
 ): ChatEvent => ({ event: "done", data: { conversationId, message, usage } })
 
-const toPrompt = (message: Message): PromptMessage =>
-  message.role === "USER"
-    ? { role: "user", content: message.content }
-    : { role: "assistant", content: message.content, toolCalls: [] }
-
-const toChatEvent = (messageId: MessageId, event: LoopEvent): ChatEvent => {
+const toChatEvent = (messageId: MessageId, event: LoopEvent): Option.Option<ChatEvent> => {
   switch (event.type) {
     case "thinking":
-      return { event: "status", data: { status: "thinking" } }
+      return Option.some({ event: "status", data: { status: "thinking" } })
     case "text":
-      return { event: "status", data: { status: "responding", messageId, delta: event.delta } }
-    case "tool_call":
-      return { event: "tool_call", data: event.call }
+      return Option.some({ event: "status", data: { status: "responding", messageId, delta: event.delta } })
+    case "tool_call": {
+      const { arguments: argument, id, name } = event.call
+      return Option.some({ event: "tool_call", data: { id, name, arguments: argument } })
+    }
     case "tool_result":
-      return { event: "tool_result", data: event.result }
+      return Option.some({ event: "tool_result", data: event.result })
+    case "usage":
+      return Option.none()
   }
 }

@@ -3,7 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
+import { modelChoice } from "../../src/Schemas/ModelChoice.ts"
 import { AgentLoop, type LoopEvent } from "../../src/Services/AgentLoop.ts"
 import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
 import { Settings } from "../../src/Services/Settings.ts"
@@ -14,6 +16,7 @@ const tool = (name: string, call: Tool["call"]): Tool => ({
   definition: { name, description: name, parameters: {}, readOnly: true },
   call
 })
+const choice = modelChoice("ws_1" as WorkspaceId, null, {})
 const echo = tool("echo", (argument) => Effect.succeed({ echoed: argument }))
 
 const runWith = Effect.fnUntraced(function* (options: {
@@ -29,7 +32,7 @@ const runWith = Effect.fnUntraced(function* (options: {
   const exit = yield* Effect.result(
     loop.run({
       request: {
-        choice: { workspaceId: "ws", provider: null, model: null, providerKeyId: null },
+        choice,
         system: "be brief",
         messages: [{ role: "user", content: "hi" }]
       },
@@ -49,23 +52,29 @@ describe("AgentLoop", () => {
       })
       assert.isTrue(exit._tag === "Success")
       if (exit._tag !== "Success") return
-      assert.deepStrictEqual(exit.success, {
-        answer: "bc",
-        text: "abc",
-        usage: { inputTokens: 2, outputTokens: 4 }
-      })
+      const { answer, text, usage } = exit.success
+      assert.deepStrictEqual(
+        { answer, text, usage },
+        {
+          answer: "bc",
+          text: "abc",
+          usage: { inputTokens: 2, outputTokens: 4 }
+        }
+      )
       assert.deepStrictEqual(
         events.map((event) => event.type),
         [
           "thinking",
           "text",
+          "usage",
+          "tool_call",
           "tool_call",
           "tool_result",
-          "tool_call",
           "tool_result",
           "thinking",
           "text",
-          "text"
+          "text",
+          "usage"
         ]
       )
       const last = requests[1]?.messages.at(-1)
@@ -133,7 +142,7 @@ describe("AgentLoop", () => {
       const loop = yield* AgentLoop
       const input = {
         request: {
-          choice: { workspaceId: "ws", provider: null, model: null, providerKeyId: null },
+          choice,
           system: null,
           messages: []
         },
@@ -160,15 +169,24 @@ describe("AgentLoop", () => {
       const counting = tool("echo", () => Effect.sync(() => ++called))
       const recorded: Array<readonly [number, JournalStep]> = []
       const journal: Journal = {
-        finished: [
-          {
-            type: "model",
-            text: "",
-            toolCalls: [{ id: "c1", name: "echo", arguments: {} }],
-            usage: { inputTokens: 5, outputTokens: 5 }
-          },
-          { type: "tool", result: { id: "c1", name: "echo", result: "kept", isError: false, durationMs: 1 } }
-        ],
+        finished: new Map<number, JournalStep>([
+          [
+            0,
+            {
+              type: "model",
+              text: "",
+              toolCalls: [{ id: "c1", name: "echo", arguments: {} }],
+              usage: { inputTokens: 5, outputTokens: 5 }
+            }
+          ],
+          [
+            1,
+            {
+              type: "tool",
+              result: { id: "c1", name: "echo", result: "kept", isError: false, durationMs: 1 }
+            }
+          ]
+        ]),
         record: (index, step) => Effect.sync(() => recorded.push([index, step]) > 0)
       }
       const { exit, requests } = yield* runWith({ answers: [says("done")], tools: [counting], journal })
@@ -186,7 +204,7 @@ describe("AgentLoop", () => {
 
   it.effect("stops when the journal says that the work is another's", () =>
     Effect.gen(function* () {
-      const journal: Journal = { finished: [], record: () => Effect.succeed(false) }
+      const journal: Journal = { finished: new Map(), record: () => Effect.succeed(false) }
       const { exit } = yield* runWith({ answers: [[finish]], journal })
       assert.strictEqual(exit._tag, "Failure")
       if (exit._tag === "Failure") assert.deepInclude(exit.failure, { _tag: "OwnershipLost" })

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { RunStatus } from "../../src/Schemas/Run.ts"
+import { noUsage } from "../../src/Schemas/Usage.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, makeWorkspace, newId } from "../support/Fixtures.ts"
@@ -130,14 +131,18 @@ export const suite = (it: It) =>
         if (one === undefined || two === undefined) return assert.fail()
         yield* claim(a)
         assert.isTrue(yield* runs.finish(one.id, a, completed, at(50)))
-        assert.isTrue(yield* runs.finish(two.id, a, { status: "FAILED", error: "No" }, at(51)))
+        assert.isTrue(
+          yield* runs.finish(two.id, a, { status: "FAILED", error: "No", usage: noUsage }, at(51))
+        )
         const over = [
           { ...one, status: "COMPLETED", attempts: 1, output: "Done", updatedAt: at(50) },
           { ...two, status: "FAILED", attempts: 1, error: "No", updatedAt: at(51) }
         ] as const
         assert.deepStrictEqual(yield* runs.find(one.id), Option.some(over[0]))
         assert.deepStrictEqual(yield* runs.find(two.id), Option.some(over[1]))
-        assert.isFalse(yield* runs.finish(one.id, a, { status: "FAILED", error: "No" }, at(60)))
+        assert.isFalse(
+          yield* runs.finish(one.id, a, { status: "FAILED", error: "No", usage: noUsage }, at(60))
+        )
         assert.deepStrictEqual(yield* runs.find(one.id), Option.some(over[0]))
         assert.deepStrictEqual(yield* claim(b), [])
       })

@@ -1,7 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
-import { RunJournal } from "../../src/Services/RunJournal.ts"
+import { noUsage } from "../../src/Schemas/Usage.ts"
+import { type Journal, RunJournal } from "../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, makeWorkspace, unicode } from "../support/Fixtures.ts"
@@ -19,6 +20,11 @@ const tool = (id: string): JournalStep => ({
   result: { id, name: "read", result: [0.5, "x", null, {}], isError: true, durationMs: 12 }
 })
 
+const stepsOf = ({ finished }: Journal) =>
+  Array.from(finished.entries())
+    .sort(([a], [b]) => a - b)
+    .map(([, step]) => step)
+
 /** A run that `worker` has claimed, after what other tests left was taken out of the way. */
 const subject = Effect.gen(function* () {
   const runs = yield* RunRepo
@@ -33,7 +39,7 @@ const subject = Effect.gen(function* () {
         [id]
       )
     )
-  const finished = Effect.map(journal.open(id, a), (opened) => opened.finished)
+  const finished = Effect.map(journal.open(id, a), stepsOf)
   return { a, b, claim, finished, id, journal, runs }
 })
 
@@ -44,14 +50,14 @@ export const suite = (it: It) =>
         const { a, b, claim, id, journal } = yield* subject
         yield* claim(a, 0)
         const mine = yield* journal.open(id, a)
-        assert.deepStrictEqual(mine.finished, [])
+        assert.deepStrictEqual(stepsOf(mine), [])
         const steps = [model, tool("1"), tool("2"), model]
         for (const [index, step] of steps.entries()) assert.isTrue(yield* mine.record(index, step))
         yield* claim(b)
         const next = yield* journal.open(id, b)
-        assert.deepStrictEqual(next.finished, steps)
+        assert.deepStrictEqual(stepsOf(next), steps)
         assert.isTrue(yield* next.record(4, tool("3")))
-        assert.deepStrictEqual((yield* journal.open(id, b)).finished, [...steps, tool("3")])
+        assert.deepStrictEqual(stepsOf(yield* journal.open(id, b)), [...steps, tool("3")])
       })
     )
 
@@ -102,7 +108,7 @@ export const suite = (it: It) =>
         yield* runs.release(a)
         assert.isFalse(yield* record(0, tool("released")))
         yield* claim(a)
-        yield* runs.finish(id, a, { status: "FAILED", error: "No" }, at())
+        yield* runs.finish(id, a, { status: "FAILED", error: "No", usage: noUsage }, at())
         assert.isFalse(yield* record(0, tool("over")))
         assert.deepStrictEqual(yield* finished, [])
       })

@@ -16,8 +16,10 @@ export interface Server {
 }
 
 const environment = (env: Readonly<Record<string, string>>): NodeJS.ProcessEnv => {
-  const { DATABASE_URL: _, ...rest } = process.env
-  return { ...rest, PORT: "0", NODE_NO_WARNINGS: "1", ...env }
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(DATABASE_URL|(OPENAI|ANTHROPIC|GOOGLE|AGENTD)_.*)$/.test(name)
+  )
+  return { ...Object.fromEntries(own), PORT: "0", NODE_NO_WARNINGS: "1", ...env }
 }
 
 const collected = (child: ChildProcess) => {

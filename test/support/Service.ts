@@ -1,3 +1,4 @@
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -9,6 +10,7 @@ import * as Repo from "../../src/Layers/Repo.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../src/Schemas/Inference.ts"
+import type { ModelChoice } from "../../src/Schemas/ModelChoice.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
 import { Auth } from "../../src/Services/Auth.ts"
 import { now } from "../../src/Services/CurrentTime.ts"
@@ -22,11 +24,13 @@ import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 export class ScriptedModel extends Context.Service<
   ScriptedModel,
   {
+    readonly choices: Array<ModelChoice>
     readonly requests: Array<InferenceRequest>
     script: (request: InferenceRequest) => Stream.Stream<InferenceEvent, InferenceError>
   }
 >()("agentd/test/ScriptedModel") {
   static readonly layer = Layer.sync(ScriptedModel, () => ({
+    choices: [],
     requests: [],
     script: () => Stream.fromIterable(says("ok"))
   }))
@@ -36,10 +40,16 @@ const layerScriptedInference = Layer.effect(
   Inference,
   Effect.map(ScriptedModel, (model) =>
     Inference.of({
-      stream: (request) =>
-        Stream.suspend(() => {
-          model.requests.push(request)
-          return model.script(request)
+      model: (choice) =>
+        Effect.sync(() => {
+          model.choices.push(choice)
+          return {
+            stream: (request) =>
+              Stream.suspend(() => {
+                model.requests.push(request)
+                return model.script(request)
+              })
+          }
         })
     })
   )
@@ -67,6 +77,9 @@ const layerSecretBox = Ring.layer({
   former: []
 })
 
+/** The keys of whoever runs the tests are nobody's here. */
+const layerNoEnvironment = ConfigProvider.layer(ConfigProvider.fromEnv({ env: {} }))
+
 /** Every use case in memory, with the offline model. */
 export const layerOffline = (settings: Partial<SettingsShape> = {}) => layerOver(Layer.empty, settings)
 
@@ -76,6 +89,7 @@ export const layerOver = <P>(ports: Layer.Layer<P>, settings: Partial<SettingsSh
     Layer.provide(ports),
     Layer.provideMerge(layerSecretBox),
     Layer.provideMerge(Repo.layerMemory),
+    Layer.provide(layerNoEnvironment),
     Layer.provideMerge(Layer.succeed(Settings, { ...Settings.defaults, ...settings }))
   )
 

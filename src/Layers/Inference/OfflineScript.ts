@@ -28,7 +28,10 @@ const parse = (json: string): Schema.Json | undefined => {
   }
 }
 
-/** What the offline provider sends next: the next call that was asked for, or the closing answer. */
+/**
+ * What the offline provider sends next: the next call that was asked for, or the closing answer. Calls of
+ * read-only tools that follow each other go together; any other waits for the results before it.
+ */
 export const nextEvents = (request: InferenceRequest, callId: string): ReadonlyArray<InferenceEvent> => {
   const question = request.messages.findLastIndex((message) => message.role === "user")
   const message = request.messages[question]
@@ -37,13 +40,20 @@ export const nextEvents = (request: InferenceRequest, callId: string): ReadonlyA
   const results = request.messages
     .slice(question + 1)
     .flatMap((later) => (later.role === "tool" ? later.results : []))
-  const next = instructions.filter((instruction) => instruction.type === "call")[results.length]
+  const left = instructions.filter((instruction) => instruction.type === "call").slice(results.length)
+  const isReadOnly = (name: string) => request.tools.some((tool) => tool.name === name && tool.readOnly)
+  const together = left.findIndex(({ name }) => !isReadOnly(name))
+  const next = left.slice(0, together === -1 ? left.length : Math.max(1, together))
 
-  if (next !== undefined) {
-    const call = { id: callId, name: next.name, arguments: next.arguments }
+  if (next.length > 0) {
+    const calls = next.map((instruction, index) => ({
+      id: index === 0 ? callId : `${callId}_${index + 1}`,
+      name: instruction.name,
+      arguments: instruction.arguments
+    }))
     return [
-      { type: "tool_call", call },
-      { type: "finish", usage: usageOf(request.messages, JSON.stringify(call)) }
+      ...calls.map((call): InferenceEvent => ({ type: "tool_call", call })),
+      { type: "finish", usage: usageOf(request.messages, JSON.stringify(calls)) }
     ]
   }
   const answer = answerOf(content, instructions, results)

@@ -3,7 +3,6 @@ import { instructionsOf, nextEvents } from "../../../src/Layers/Inference/Offlin
 import type { InferenceRequest, PromptMessage } from "../../../src/Schemas/Inference.ts"
 
 const request = (...messages: ReadonlyArray<PromptMessage>): InferenceRequest => ({
-  choice: { workspaceId: "ws", provider: null, model: null, providerKeyId: null },
   system: null,
   messages,
   tools: []

@@ -40,7 +40,8 @@ const suite = () => {
         [
           [
             [1, "initial"],
-            [2, "specification"]
+            [2, "specification"],
+            [3, "models"]
           ]
         ]
       )
@@ -53,7 +54,7 @@ const suite = () => {
       const tables = [...Initial.statements, ...Specification.statements].filter((statement) =>
         statement.startsWith("create table")
       ).length
-      assert.deepStrictEqual(made, { migrations: 2, tables: tables + 1 })
+      assert.deepStrictEqual(made, { migrations: 3, tables: tables + 1 })
     })
   )
 

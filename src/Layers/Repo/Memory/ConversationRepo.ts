@@ -12,11 +12,13 @@ import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
+const mostHistory = 1000
+
 export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { agents, conversations, messages, turns } = tables
+    const { agents, conversations, messages, traces, turns } = tables
 
     const withAgent = (conversation: Omit<StoredConversation, "agent">): StoredConversation => {
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
@@ -50,6 +52,20 @@ export const layer = Layer.effect(
               )
           ),
         messages: (id) => Effect.sync(() => messages.get(id) ?? []),
+        history: (id, maximumBytes) =>
+          Effect.sync(() => {
+            let size = 0
+            const newest = (messages.get(id) ?? [])
+              .slice(-mostHistory)
+              .reverse()
+              .map((message) => ({ ...message, parts: traces.get(message.id)?.parts ?? null }))
+            const fitting = newest.filter(({ content, parts }) => {
+              const fits = size < maximumBytes
+              size += content.length + (parts === null ? 0 : JSON.stringify(parts).length)
+              return fits
+            })
+            return fitting.reverse().map(({ content, parts, role }) => ({ role, content, parts }))
+          }),
         addMessage: (id, message) => Effect.sync(() => addMessage(id, message)),
         setAgent: (id, agentId) =>
           Effect.sync(() => {
@@ -58,6 +74,7 @@ export const layer = Layer.effect(
           }),
         remove: (id) =>
           Effect.sync(() => {
+            for (const message of messages.get(id) ?? []) traces.delete(message.id)
             messages.delete(id)
             turns.delete(id)
             return conversations.delete(id)
@@ -76,10 +93,11 @@ export const layer = Layer.effect(
             turns.set(id, { ...held, until: at + leaseMillis })
             return true
           }),
-        finishTurn: (id, turnId, reply) =>
+        finishTurn: (id, turnId, reply, trace) =>
           Effect.sync(() => {
             if (turns.get(id)?.turnId !== turnId) return false
             turns.delete(id)
+            if (reply !== null && trace !== undefined) traces.set(reply.id, trace)
             return reply === null || addMessage(id, reply)
           }),
         releaseTurns: (worker) =>

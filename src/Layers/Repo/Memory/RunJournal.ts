@@ -12,12 +12,12 @@ export const layer = Layer.effect(
       RunJournal.of({
         open: (run, worker) =>
           Effect.sync(() => ({
-            finished: steps.get(run) ?? [],
+            finished: steps.get(run) ?? new Map(),
             record: (index, step) =>
               Effect.sync(() => {
-                const known = steps.get(run) ?? []
-                if (leases.get(run)?.worker !== worker || index !== known.length) return false
-                steps.set(run, [...known, step])
+                const known = steps.get(run)
+                if (leases.get(run)?.worker !== worker || known?.has(index)) return false
+                steps.set(run, new Map(known).set(index, step))
                 return true
               })
           }))

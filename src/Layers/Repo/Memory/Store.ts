@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { Agent } from "../../../Schemas/Agent.ts"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
-import type { Message, StoredConversation } from "../../../Schemas/Conversation.ts"
+import type { Message, StoredConversation, Trace } from "../../../Schemas/Conversation.ts"
 import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
@@ -44,10 +44,11 @@ const emptyTables = () => ({
   agents: new Map<string, Omit<Agent, "providerKey">>(),
   conversations: new Map<string, Omit<StoredConversation, "agent">>(),
   messages: new Map<string, ReadonlyArray<Message>>(),
+  traces: new Map<string, Trace>(),
   turns: new Map<string, Lease & { readonly turnId: string }>(),
   runs: new Map<string, StoredRun>(),
   leases: new Map<string, Lease>(),
-  steps: new Map<string, ReadonlyArray<JournalStep>>(),
+  steps: new Map<string, ReadonlyMap<number, JournalStep>>(),
   cronJobs: new Map<string, Omit<StoredCronJob, "agent">>(),
   connectors: new Map<string, StoredConnector>(),
   memoryEntries: new Map<string, MemoryEntry>()

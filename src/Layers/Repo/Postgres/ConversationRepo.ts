@@ -1,7 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Message, MessageRole, StoredConversation, toConversation } from "../../../Schemas/Conversation.ts"
+import {
+  HistoryEntry,
+  Message,
+  MessageRole,
+  StoredConversation,
+  toConversation
+} from "../../../Schemas/Conversation.ts"
 import { MessageId } from "../../../Schemas/Ids.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { Database } from "./Database.ts"
@@ -9,6 +15,8 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const conversation = firstRow(StoredConversation)
 const messages = rows(Message)
+const history = rows(HistoryEntry)
+const mostHistory = 1000
 const listed = rows(
   Schema.Struct({
     ...StoredConversation.fields,
@@ -80,6 +88,18 @@ export const layer = Layer.effect(
             select id, role, content, created_at as "createdAt"
             from messages where conversation_id = ${id} order by position`)
         ),
+      history: (id, maximumBytes) =>
+        run(
+          history(sql`
+            select role, content, parts from (
+              select *, sum(size) over (order by position desc) - size as newer from (
+                select position, role, content, parts,
+                  octet_length(content) + coalesce(octet_length(parts::text), 0) as size
+                from messages where conversation_id = ${id} order by position desc limit ${mostHistory}
+              ) newest
+            ) sized
+            where newer < ${maximumBytes}::bigint order by position`)
+        ),
       addMessage: (id, message) =>
         run(
           returnedRow(sql`
@@ -108,7 +128,7 @@ export const layer = Layer.effect(
             set turn_until = clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond'
             where id = ${id} and turn_id = ${turnId} returning id`)
         ),
-      finishTurn: (id, turnId, reply) =>
+      finishTurn: (id, turnId, reply, trace) =>
         run(
           returnedRow(
             reply === null
@@ -120,8 +140,12 @@ export const layer = Layer.effect(
                   update conversations
                   set turn_id = null, turn_worker = null, turn_until = null, updated_at = ${reply.createdAt}
                   where id = ${id} and turn_id = ${turnId} returning id)
-                insert into messages (id, conversation_id, role, content, created_at)
-                select ${reply.id}, id, ${reply.role}, ${reply.content}, ${reply.createdAt} from ended
+                insert into messages (id, conversation_id, role, content, created_at, parts, input_tokens,
+                  output_tokens)
+                select ${reply.id}, id, ${reply.role}, ${reply.content}, ${reply.createdAt},
+                  ${trace === undefined ? null : sql.json(trace.parts)}::jsonb,
+                  ${trace?.usage.inputTokens ?? null}::int, ${trace?.usage.outputTokens ?? null}::int
+                from ended
                 returning id`
           )
         ),

@@ -3,6 +3,7 @@ import * as Migrator from "effect/sql/Migrator"
 import * as SqlClient from "effect/sql/SqlClient"
 import * as Initial from "./migrations/0001_initial.ts"
 import * as Specification from "./migrations/0002_specification.ts"
+import * as Models from "./migrations/0003_models.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -18,6 +19,7 @@ export const run = Migrator.make({})({
   table: "agentd_migrations",
   loader: Migrator.fromRecord({
     "0001_initial": migration(Initial.statements),
-    "0002_specification": migration(Specification.statements)
+    "0002_specification": migration(Specification.statements),
+    "0003_models": migration(Models.statements)
   })
 })

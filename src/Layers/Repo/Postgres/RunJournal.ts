@@ -6,7 +6,7 @@ import { RunJournal } from "../../../Services/RunJournal.ts"
 import { Database } from "./Database.ts"
 import { returnedRow, rows } from "./Rows.ts"
 
-const steps = rows(Schema.Struct({ step: JournalStep }))
+const steps = rows(Schema.Struct({ index: Schema.Int, step: JournalStep }))
 
 export const layer = Layer.effect(
   RunJournal,
@@ -14,9 +14,9 @@ export const layer = Layer.effect(
     const { run, sql } = yield* Database
     return RunJournal.of({
       open: (id, worker) =>
-        run(steps(sql`select step from run_steps where run_id = ${id} order by index`)).pipe(
+        run(steps(sql`select index, step from run_steps where run_id = ${id} order by index`)).pipe(
           Effect.map((found) => ({
-            finished: found.map(({ step }) => step),
+            finished: new Map(found.map(({ index, step }) => [index, step])),
             record: (index, step) =>
               run(
                 returnedRow(sql`

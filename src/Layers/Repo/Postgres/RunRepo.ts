@@ -3,7 +3,6 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../Schemas/Ids.ts"
 import { StoredRun } from "../../../Schemas/Run.ts"
-import { noUsage } from "../../../Schemas/Usage.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
 import { count, firstRow, returnedRow, rows } from "./Rows.ts"
@@ -87,7 +86,7 @@ export const layer = Layer.effect(
               )
             ),
       finish: (id, worker, outcome, at) => {
-        const { inputTokens, outputTokens } = outcome.status === "COMPLETED" ? outcome.usage : noUsage
+        const { inputTokens, outputTokens } = outcome.usage
         return run(
           returnedRow(sql`
             update runs

@@ -1,0 +1,75 @@
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type { EnvironmentModels } from "../../Schemas/ModelChoice.ts"
+import { Provider } from "../../Schemas/ProviderKey.ts"
+
+/** What answers when nobody says which model: a current one of middle size. */
+const usualModels: ReadonlyMap<Provider, string> = new Map([
+  ["openai", "gpt-5-mini"],
+  ["anthropic", "claude-sonnet-4-5"],
+  ["google", "gemini-2.5-flash"]
+])
+
+/** How a provider is reached. */
+export interface Access {
+  readonly apiKey: Redacted.Redacted | null
+  readonly baseUrl: string | null
+}
+
+/** A mistake in the variables of the operator: the start ends with this sentence. */
+export class ModelsMisconfigured extends Schema.TaggedError<ModelsMisconfigured>()("ModelsMisconfigured", {
+  error: Schema.String
+}) {}
+
+/** An empty variable is as good as none. */
+const word = (name: string) =>
+  Config.map(Config.option(Config.String(name)), (value) =>
+    Option.getOrNull(Option.filter(value, (text) => text.trim() !== ""))
+  )
+const secret = (name: string) =>
+  Config.map(word(name), (value) => (value === null ? null : Redacted.make(value)))
+
+/**
+ * The models of the operator (CONTRACT.md section 1): `openai` with a key or a base URL,
+ * `openai-compatible` with a base URL, `anthropic` and `google` with a key. Without
+ * `AGENTD_DEFAULT_PROVIDER` the first of openai, anthropic and google that is there is the default.
+ */
+export const environment = Effect.gen(function* () {
+  const openai = { apiKey: yield* secret("OPENAI_API_KEY"), baseUrl: yield* word("OPENAI_BASE_URL") }
+  const anthropic = { apiKey: yield* secret("ANTHROPIC_API_KEY"), baseUrl: yield* word("ANTHROPIC_BASE_URL") }
+  const google = { apiKey: yield* secret("GOOGLE_GENERATIVE_AI_API_KEY"), baseUrl: null }
+  const access = new Map<Provider, Access>()
+  if (openai.apiKey !== null || openai.baseUrl !== null) access.set("openai", openai)
+  if (anthropic.apiKey !== null) access.set("anthropic", anthropic)
+  if (google.apiKey !== null) access.set("google", google)
+  if (openai.baseUrl !== null) access.set("openai-compatible", openai)
+
+  const wanted = yield* word("AGENTD_DEFAULT_PROVIDER")
+  const defaultModel = yield* word("AGENTD_DEFAULT_MODEL")
+  const defaultProvider =
+    wanted === null
+      ? (access.keys().next().value ?? null)
+      : yield* Option.match(Option.fromNullishOr(Provider.literals.find((name) => name === wanted)), {
+          onNone: () => misconfigured(`must be one of ${Provider.literals.join(", ")}`),
+          onSome: (provider) =>
+            provider === "offline" || access.has(provider)
+              ? Effect.succeed(provider)
+              : misconfigured(`${provider} has no key in this environment`)
+        })
+  const modelOf = (provider: Provider) =>
+    (provider === defaultProvider ? defaultModel : null) ?? usualModels.get(provider) ?? null
+  if (defaultProvider === "openai-compatible" && defaultModel === null) {
+    return yield* new ModelsMisconfigured({ error: "AGENTD_DEFAULT_MODEL is needed for openai-compatible" })
+  }
+  const models: EnvironmentModels = {
+    models: new Map(Array.from(access.keys(), (provider) => [provider, modelOf(provider)])),
+    defaultProvider
+  }
+  return { models, access }
+})
+
+const misconfigured = (error: string) =>
+  Effect.fail(new ModelsMisconfigured({ error: `AGENTD_DEFAULT_PROVIDER: ${error}` }))

@@ -1,0 +1,137 @@
+import { InferenceError } from "../../Schemas/Inference.ts"
+import { refusalOf } from "../../Schemas/Outbound.ts"
+
+/** What a failed request means, and whether asking again may help. */
+export interface Failure {
+  readonly error: InferenceError
+  readonly isRetryable: boolean
+  /** How long the provider asked to wait, in milliseconds. */
+  readonly retryAfterMillis: number | null
+}
+
+type Reason = InferenceError["reason"]
+
+const said = 300
+
+/**
+ * The meaning of whatever a provider package threw or sent. Of the raw error, which carries the prompt and
+ * the headers, only the provider's own sentence is taken over, without the key, and not where keys are
+ * what it is about.
+ */
+export const failureOf = (raw: unknown, secret: string | null, now: number): Failure => {
+  const refusal = refusalOf(raw)
+  if (refusal !== undefined) return finally_("bad_request", `baseUrl: ${refusal.error}`)
+  const { body, headers, message, name, status } = read(raw)
+  const reason = reasonOf(status, `${body} ${message}`, name)
+  const words = quote(sentenceOf(body) ?? message, secret)
+  const detail = reason === "authentication" || words === "" ? "" : `: ${words}`
+  return {
+    error: new InferenceError({ reason, error: `${sentences[reason]}${detail}` }),
+    isRetryable: reason === "rate_limited" || reason === "overloaded" || reason === "unreachable",
+    retryAfterMillis: retryAfter(headers, now)
+  }
+}
+
+/** A failure that asking again does not cure. */
+export const finally_ = (reason: Reason, error: string): Failure => ({
+  error: new InferenceError({ reason, error }),
+  isRetryable: false,
+  retryAfterMillis: null
+})
+
+const sentences: Readonly<Record<Reason, string>> = {
+  authentication: "the model provider did not accept the API key",
+  permission: "the model provider does not allow this",
+  not_found: "the model provider does not know this model",
+  bad_request: "the model provider refused the request",
+  rate_limited: "the model provider asks to slow down",
+  quota_exceeded: "the quota at the model provider is used up",
+  overloaded: "the model provider has trouble answering",
+  unreachable: "the model provider can't be reached",
+  context_length: "the conversation is longer than the model can read",
+  content_filter: "the content filter of the model provider stopped the answer",
+  truncated: "the answer of the model was cut off",
+  timeout: "the model provider stopped sending",
+  unknown: "the model provider answered with something that can't be read"
+}
+
+const reasonOf = (status: number | undefined, text: string, name: string): Reason => {
+  if (
+    /insufficient_quota|exceeded your current quota|billing|credit balance/iu.test(text) &&
+    status !== 500
+  ) {
+    return "quota_exceeded"
+  }
+  if (/context_length_exceeded|maximum context length|prompt is too long|input token count/iu.test(text)) {
+    return "context_length"
+  }
+  if (/content_filter|content_policy|PROHIBITED_CONTENT/u.test(text)) return "content_filter"
+  if (/API key not valid|invalid_api_key|API_KEY_INVALID/u.test(text)) return "authentication"
+  switch (status) {
+    case undefined:
+      return /JSONParse|TypeValidation|InvalidResponse|NoContent|EmptyResponse/u.test(name)
+        ? "unknown"
+        : "unreachable"
+    case 400:
+    case 405:
+    case 409:
+    case 415:
+    case 422:
+      return "bad_request"
+    case 401:
+      return "authentication"
+    case 402:
+      return "quota_exceeded"
+    case 403:
+      return "permission"
+    case 404:
+    case 410:
+      return "not_found"
+    case 413:
+      return "context_length"
+    case 408:
+    case 429:
+      return status === 429 ? "rate_limited" : "overloaded"
+    default:
+      if (status >= 500) return "overloaded"
+      // A stream that began well and broke arrives as an error with the status of its beginning.
+      return status < 300 ? (/JSONParse|TypeValidation/u.test(name) ? "unknown" : "truncated") : "bad_request"
+  }
+}
+
+const read = (raw: unknown) => {
+  const fields: Readonly<Record<string, unknown>> = typeof raw === "object" && raw !== null ? { ...raw } : {}
+  const own = raw instanceof Error ? { name: raw.name, message: raw.message } : { name: "", message: "" }
+  const cause = raw instanceof Error && raw.cause instanceof Error ? raw.cause.name : ""
+  return {
+    name: `${own.name} ${cause}`,
+    message:
+      typeof raw === "string" ? raw : typeof fields.message === "string" ? fields.message : own.message,
+    status: typeof fields.statusCode === "number" ? fields.statusCode : undefined,
+    headers: (fields.responseHeaders ?? {}) as Readonly<Record<string, string | undefined>>,
+    body: typeof fields.responseBody === "string" ? fields.responseBody.slice(0, 10_000) : ""
+  }
+}
+
+/** `{"error":{"message":…}}`, as every protocol here has it. */
+const sentenceOf = (body: string): string | undefined => {
+  const [, sentence] = /"message"\s*:\s*("(?:[^"\\]|\\.)*")/u.exec(body) ?? []
+  return sentence === undefined ? undefined : String(JSON.parse(sentence))
+}
+
+const quote = (text: string, secret: string | null): string => {
+  const line = text.replace(/\s+/gu, " ").trim()
+  const clean = secret === null || secret === "" ? line : line.replaceAll(secret, "[key]")
+  return clean.length > said ? `${clean.slice(0, said)}…` : clean
+}
+
+/** `retry-after-ms`, `retry-after` in seconds or as a date. */
+const retryAfter = (headers: Readonly<Record<string, string | undefined>>, now: number): number | null => {
+  const millis = Number(headers["retry-after-ms"] ?? Number.NaN)
+  if (Number.isFinite(millis)) return Math.max(0, millis)
+  const value = headers["retry-after"]
+  if (value === undefined) return null
+  const seconds = Number(value)
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - now
+  return Number.isFinite(wait) ? Math.max(0, wait) : null
+}
