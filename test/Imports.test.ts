@@ -51,7 +51,7 @@ const rules: ReadonlyArray<{
     rooms: (target) => /^(Schemas|Api|Services)\//.test(target)
   },
   {
-    room: /^Layers\/(Repo|Inference|Scheduler|SecretBox|Tools|Auth)$/,
+    room: /^Layers\/(Repo|Inference|Outbound|Scheduler|SecretBox|Tools|Auth)$/,
     packages: () => true,
     rooms: (target) => /^(Schemas|Services)\//.test(target) || target === "Api/Authorization.ts"
   }
@@ -84,7 +84,7 @@ describe("imports", () => {
     const useCases =
       /^Services\/(Access|Accounts|AgentLoop|Agents|Chat|References|RunExecutor|Runs|Turns)\.ts$/
     for (const file of files.filter((name) =>
-      /^Layers\/(Repo|Inference|Scheduler|Tools|Auth)\//.test(name)
+      /^Layers\/(Repo|Inference|Outbound|Scheduler|Tools|Auth)\//.test(name)
     )) {
       for (const path of importsOf(file)) assert.notMatch(targetOf(file, path), useCases, file)
     }

@@ -31,7 +31,9 @@ export const Workspaces = HttpApiGroup.make("workspaces")
       payload: UpdateWorkspace,
       success: data(WorkspaceView),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Rename a workspace, by an owner" })),
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Rename a workspace or set its default provider key, by an owner" })
+    ),
     HttpApiEndpoint.get("members", `${workspaces}/:id/members`, {
       params: { id: pathId<WorkspaceId>() },
       success: data(Schema.Array(Member)),

@@ -49,8 +49,8 @@ export const layer = Layer.effect(
 
     return Inference.of({
       model: Effect.fn("Inference.model")(function* (choice) {
-        const stored = yield* keys.list(choice.workspaceId)
-        const chosen = chooseModel(choice, stored, null, models)
+        const stored = yield* keys.usable(choice.workspaceId)
+        const chosen = chooseModel(choice, stored, models)
         if (typeof chosen === "string") {
           return yield* new InferenceError({ reason: "bad_request", error: chosen })
         }

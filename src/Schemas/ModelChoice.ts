@@ -44,16 +44,15 @@ export type ChosenModel =
  * `selectedProvider` by a key of the workspace (the agent's, the default one, the one with that model, the
  * oldest), else by the operator's; the agent's key; the workspace's default key; the operator's default;
  * `offline`. `selectedModel` replaces the model of what was chosen, unless the request names another
- * provider than its key has. `keys` are those of the workspace, oldest first: no other is looked at.
+ * provider than its key has. `keys` are those of the workspace, its default one first, then oldest first:
+ * no other is looked at.
  */
 export const chooseModel = (
   choice: ModelChoice,
   keys: ReadonlyArray<StoredProviderKey>,
-  defaultKeyId: ProviderKeyId | null,
   environment: EnvironmentModels
 ): ChosenModel | string => {
   const keyOf = (id: ProviderKeyId | null) => keys.find((key) => id !== null && key.id === id)
-  const usual = keyOf(defaultKeyId) ?? keys[0]
   const agents = keyOf(choice.agentKeyId)
   const by = (key: StoredProviderKey): ChosenModel => {
     const model =
@@ -68,12 +67,12 @@ export const chooseModel = (
     const having = keys.filter((key) => key.provider === choice.provider)
     const key =
       having.find(({ id }) => id === agents?.id) ??
-      having.find(({ id }) => id === usual?.id) ??
+      having.find(({ id }) => id === keys[0]?.id) ??
       having.find(({ model }) => model === choice.model) ??
       having[0]
     return key === undefined ? operators(choice.provider, choice.model, environment) : by(key)
   }
-  const key = agents ?? usual
+  const key = agents ?? keys[0]
   if (key !== undefined) return by(key)
   return operators(environment.defaultProvider ?? "offline", choice.model, environment)
 }

@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { UserId, WorkspaceId } from "./Ids.ts"
+import { ProviderKeyId, UserId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -16,6 +16,8 @@ export const Workspace = Schema.Struct({
   id: WorkspaceId,
   name: WorkspaceName,
   plan: Plan,
+  /** The key that answers where a request and its agent name none; null: the oldest of the workspace. */
+  defaultProviderKeyId: Schema.NullOr(ProviderKeyId),
   createdAt: Timestamp,
   updatedAt: Timestamp
 })
@@ -32,7 +34,10 @@ export const CreateWorkspace = Schema.Struct({ name: WorkspaceName }).annotate({
 })
 export type CreateWorkspace = typeof CreateWorkspace.Type
 
-export const UpdateWorkspace = Schema.Struct({ name: Schema.optionalKey(WorkspaceName) }).annotate({
+export const UpdateWorkspace = Schema.Struct({
+  name: Schema.optionalKey(WorkspaceName),
+  defaultProviderKeyId: Schema.optionalKey(Schema.NullOr(ProviderKeyId))
+}).annotate({
   identifier: "UpdateWorkspace"
 })
 export type UpdateWorkspace = typeof UpdateWorkspace.Type

@@ -48,7 +48,14 @@ export class Accounts extends Context.Service<
       const createWorkspace = Effect.fnUntraced(function* (name: string, owner: UserId, plan: Plan) {
         const at = yield* now
         const id = yield* ids.make<WorkspaceId>("workspace")
-        yield* workspaces.insert({ id, name: yield* nameOf(name), plan, createdAt: at, updatedAt: at })
+        yield* workspaces.insert({
+          id,
+          name: yield* nameOf(name),
+          plan,
+          defaultProviderKeyId: null,
+          createdAt: at,
+          updatedAt: at
+        })
         yield* workspaces.addMember(id, owner, "owner", at)
         return id
       })

@@ -12,7 +12,11 @@ export class ProviderKeyRepo extends Context.Service<
     readonly insert: (key: StoredProviderKey) => Effect.Effect<void, Unavailable>
     /** All of the workspace, oldest first. */
     readonly list: (workspaceId: WorkspaceId) => Effect.Effect<ReadonlyArray<StoredProviderKey>, Unavailable>
-    /** Agents and runs that named it have none afterwards. False when it was gone. */
+    /** All of the workspace: its default key first, then oldest first. */
+    readonly usable: (
+      workspaceId: WorkspaceId
+    ) => Effect.Effect<ReadonlyArray<StoredProviderKey>, Unavailable>
+    /** Agents, runs and workspaces that named it have none afterwards. False when it was gone. */
     readonly remove: (id: ProviderKeyId) => Effect.Effect<boolean, Unavailable>
     readonly find: (id: ProviderKeyId) => Effect.Effect<Option.Option<StoredProviderKey>, Unavailable>
   }

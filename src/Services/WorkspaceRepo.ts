@@ -16,7 +16,11 @@ export class WorkspaceRepo extends Context.Service<
     /** Those that the user is a member of, oldest first. */
     readonly list: (userId: UserId) => Effect.Effect<ReadonlyArray<WorkspaceView>, Unavailable>
     /** False when there is no such workspace. */
-    readonly rename: (id: WorkspaceId, name: string, at: Date) => Effect.Effect<boolean, Unavailable>
+    readonly update: (
+      id: WorkspaceId,
+      changes: Pick<Workspace, "name" | "defaultProviderKeyId">,
+      at: Date
+    ) => Effect.Effect<boolean, Unavailable>
     /** False when there is no such workspace. */
     readonly setPlan: (id: WorkspaceId, plan: Plan, at: Date) => Effect.Effect<boolean, Unavailable>
     /** Idempotent: adding a member again sets the role. */

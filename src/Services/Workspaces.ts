@@ -2,7 +2,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import {
+  Forbidden,
+  InvalidInput,
+  type NotFound,
+  notFound,
+  type Unavailable,
+  unknownReference
+} from "../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { Email, User } from "../Schemas/User.ts"
 import type {
@@ -14,6 +21,7 @@ import type {
 } from "../Schemas/Workspace.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
 import { Transaction } from "./Transaction.ts"
 import { UserRepo } from "./UserRepo.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
@@ -32,7 +40,7 @@ export class Workspaces extends Context.Service<
       user: User,
       id: WorkspaceId,
       patch: UpdateWorkspace
-    ) => Effect.Effect<WorkspaceView, Forbidden | NotFound | Unavailable>
+    ) => Effect.Effect<WorkspaceView, Forbidden | InvalidInput | NotFound | Unavailable>
     readonly members: (
       user: User,
       id: WorkspaceId
@@ -55,6 +63,7 @@ export class Workspaces extends Context.Service<
     Workspaces,
     Effect.gen(function* () {
       const ids = yield* Ids
+      const keys = yield* ProviderKeyRepo
       const repo = yield* WorkspaceRepo
       const transaction = yield* Transaction
       const users = yield* UserRepo
@@ -90,7 +99,14 @@ export class Workspaces extends Context.Service<
             Effect.gen(function* () {
               const at = yield* now
               const id = yield* ids.make<WorkspaceId>("workspace")
-              const workspace = { id, name, plan: "free" as const, createdAt: at, updatedAt: at }
+              const workspace = {
+                id,
+                name,
+                plan: "free" as const,
+                defaultProviderKeyId: null,
+                createdAt: at,
+                updatedAt: at
+              }
               yield* repo.insert(workspace)
               yield* repo.addMember(id, user.id, "owner", at)
               return { ...workspace, role: "owner" as const }
@@ -101,8 +117,14 @@ export class Workspaces extends Context.Service<
         update: Effect.fn("Workspaces.update")((user, id, patch) =>
           transaction.run(
             Effect.gen(function* () {
-              yield* requireOwner(user, id)
-              if (patch.name !== undefined) yield* repo.rename(id, patch.name, yield* now)
+              const workspace = yield* requireOwner(user, id)
+              const { defaultProviderKeyId } = patch
+              if (defaultProviderKeyId != null) {
+                const key = Option.getOrUndefined(yield* keys.find(defaultProviderKeyId))
+                if (key?.workspaceId !== id) return yield* unknownReference("defaultProviderKeyId")
+              }
+              if (Object.keys(patch).length > 0)
+                yield* repo.update(id, { ...workspace, ...patch }, yield* now)
               return yield* get(user, id)
             })
           )

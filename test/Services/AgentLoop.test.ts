@@ -10,7 +10,7 @@ import { AgentLoop, type LoopEvent } from "../../src/Services/AgentLoop.ts"
 import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { type Tool, ToolError } from "../../src/Services/ToolSource.ts"
-import { calls, finish, layerScripted, ScriptedModel, says } from "../support/Service.ts"
+import { calls, finish, layerScripted, makeGate, ScriptedModel, says } from "../support/Service.ts"
 
 const tool = (name: string, call: Tool["call"]): Tool => ({
   definition: { name, description: name, parameters: {}, readOnly: true },
@@ -87,6 +87,90 @@ describe("AgentLoop", () => {
           { isError: true, name: "missing", result: "There is no tool named missing." }
         ]
       )
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("runs the calls of one answer together and tells their results in the order of the calls", () =>
+    Effect.gen(function* () {
+      const [slow, quick] = [yield* makeGate, yield* makeGate]
+      const tools = [
+        tool("slow", () => Effect.andThen(quick.open, Effect.as(slow.wait, "slow"))),
+        tool("quick", () => Effect.andThen(quick.wait, Effect.as(slow.open, "quick")))
+      ]
+      const { events, exit, requests } = yield* runWith({
+        answers: [calls("slow", "quick"), says("ok")],
+        tools
+      })
+      assert.strictEqual(exit._tag, "Success")
+      assert.deepStrictEqual(
+        events.flatMap((event) =>
+          event.type === "tool_call"
+            ? [`call ${event.call.name}`]
+            : event.type === "tool_result"
+              ? [`result ${event.result.result}`]
+              : []
+        ),
+        ["call slow", "call quick", "result slow", "result quick"]
+      )
+      const last = requests[1]?.messages.at(-1)
+      assert.deepStrictEqual(last?.role === "tool" ? last.results.map(({ result }) => result) : [], [
+        "slow",
+        "quick"
+      ])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("runs no more calls at the same time than allowed", () =>
+    Effect.gen(function* () {
+      let [running, most] = [0, 0]
+      const counting = tool("count", () =>
+        Effect.sync(() => {
+          running++
+          most = Math.max(most, running)
+        }).pipe(Effect.andThen(Effect.yieldNow), Effect.andThen(Effect.sync(() => --running)))
+      )
+      yield* runWith({
+        answers: [calls(...Array.from({ length: 9 }, () => "count")), says("ok")],
+        tools: [counting]
+      })
+      assert.strictEqual(most, 3)
+    }).pipe(Effect.provide(layerScripted({ toolConcurrency: 3 })))
+  )
+
+  it.effect("does again only the call that was not finished", () =>
+    Effect.gen(function* () {
+      const called: Array<string> = []
+      const named = (name: string) => tool(name, () => Effect.sync(() => `${name} ${called.push(name)}`))
+      const result = (name: string) => ({
+        id: `call_${name}`,
+        name,
+        result: name,
+        isError: false,
+        durationMs: 0
+      })
+      const journal: Journal = {
+        finished: new Map<number, JournalStep>([
+          [
+            0,
+            {
+              type: "model",
+              text: "",
+              toolCalls: ["a", "b", "c"].map((name) => ({ id: `call_${name}`, name, arguments: {} })),
+              usage: { inputTokens: 0, outputTokens: 0 }
+            }
+          ],
+          [1, { type: "tool", result: result("a") }],
+          [3, { type: "tool", result: result("c") }]
+        ]),
+        record: () => Effect.succeed(true)
+      }
+      const { exit } = yield* runWith({
+        answers: [says("ok")],
+        tools: [named("a"), named("b"), named("c")],
+        journal
+      })
+      assert.strictEqual(exit._tag, "Success")
+      assert.deepStrictEqual(called, ["b"])
     }).pipe(Effect.provide(layerScripted()))
   )
 

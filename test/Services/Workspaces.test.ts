@@ -28,6 +28,7 @@ describe("Workspaces", () => {
         id,
         name: "Team",
         plan: "free",
+        defaultProviderKeyId: null,
         createdAt: new Date(1_000),
         updatedAt: new Date(1_000),
         role: "owner"

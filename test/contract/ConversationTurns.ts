@@ -2,9 +2,10 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ConversationId, TurnId } from "../../src/Schemas/Ids.ts"
+import type { PromptMessage } from "../../src/Schemas/Inference.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeConversation, makeWorkspace, newId, newMessage } from "../support/Fixtures.ts"
+import { at, makeConversation, makeWorkspace, newId, newMessage, unicode } from "../support/Fixtures.ts"
 
 const minute = 60_000
 const newTurn = newId<TurnId>("turn")
@@ -106,6 +107,59 @@ export const suite = (it: It) =>
         assert.isFalse(yield* conversations.finishTurn(id, first, yield* newMessage()))
         assert.deepStrictEqual(yield* conversations.messages(id), [reply])
         assert.deepStrictEqual(Option.getOrThrow(yield* conversations.find(id)).updatedAt, at(42))
+      })
+    )
+
+    it.effect("keeps how a reply came about beside it, for models alone", () =>
+      Effect.gen(function* () {
+        const { claim, conversations, first, id } = yield* subject
+        const question = yield* newMessage({ content: "Why?" })
+        yield* conversations.addMessage(id, question)
+        yield* claim(first, minute)
+        const reply = yield* newMessage({ role: "ASSISTANT", content: "Because." })
+        const parts: ReadonlyArray<PromptMessage> = [
+          {
+            role: "assistant",
+            content: "",
+            toolCalls: [
+              { id: "c", name: "t", arguments: { a: unicode }, providerMetadata: { p: { s: "x" } } }
+            ]
+          },
+          {
+            role: "tool",
+            results: [{ id: "c", name: "t", result: [1, null], isError: false, durationMs: 2 }]
+          },
+          { role: "assistant", content: "Because.", toolCalls: [] }
+        ]
+        const usage = { inputTokens: 3, outputTokens: 4 }
+        assert.isTrue(yield* conversations.finishTurn(id, first, reply, { parts, usage }))
+        assert.deepStrictEqual(yield* conversations.messages(id), [question, reply])
+        assert.deepStrictEqual(yield* conversations.history(id, 1_000_000), [
+          { role: "USER", content: "Why?", parts: null },
+          { role: "ASSISTANT", content: "Because.", parts }
+        ])
+        assert.deepStrictEqual(
+          yield* conversations.history(yield* newId<ConversationId>("conversation"), 10),
+          []
+        )
+      })
+    )
+
+    it.effect("gives the newest history that fits, and one message more", () =>
+      Effect.gen(function* () {
+        const { conversations, id } = yield* subject
+        for (let index = 0; index < 5; index++) {
+          yield* conversations.addMessage(id, yield* newMessage({ content: `${index}`.repeat(100) }))
+        }
+        const shown = (maximumBytes: number) =>
+          Effect.map(conversations.history(id, maximumBytes), (entries) =>
+            entries.map(({ content }) => content[0]).join("")
+          )
+        assert.strictEqual(yield* shown(1), "4")
+        assert.strictEqual(yield* shown(100), "4")
+        assert.strictEqual(yield* shown(101), "34")
+        assert.strictEqual(yield* shown(250), "234")
+        assert.strictEqual(yield* shown(10_000), "01234")
       })
     )
 

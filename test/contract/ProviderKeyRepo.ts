@@ -5,6 +5,7 @@ import type { ProviderKeyId } from "../../src/Schemas/Ids.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
 import {
   at,
@@ -42,6 +43,27 @@ export const suite = (it: It) =>
         }
         yield* keys.insert(sealed)
         assert.deepStrictEqual(yield* keys.find(sealed.id), Option.some(sealed))
+      })
+    )
+
+    it.effect("puts the default key of the workspace first, until it is removed", () =>
+      Effect.gen(function* () {
+        const keys = yield* ProviderKeyRepo
+        const workspaces = yield* WorkspaceRepo
+        const workspaceId = yield* makeWorkspace
+        const [one, two, three] = [
+          yield* makeProviderKey(workspaceId),
+          yield* makeProviderKey(workspaceId),
+          yield* makeProviderKey(workspaceId)
+        ]
+        const usable = Effect.map(keys.usable(workspaceId), (found) => found.map(({ id }) => id))
+        assert.deepStrictEqual(yield* usable, [one.id, two.id, three.id])
+        yield* workspaces.update(workspaceId, { name: "w", defaultProviderKeyId: three.id }, at())
+        assert.deepStrictEqual(yield* usable, [three.id, one.id, two.id])
+        assert.deepStrictEqual(yield* keys.list(workspaceId), [one, two, three])
+        yield* keys.remove(three.id)
+        assert.deepStrictEqual(yield* usable, [one.id, two.id])
+        assert.isNull(Option.getOrThrow(yield* workspaces.find(workspaceId)).defaultProviderKeyId)
       })
     )
 

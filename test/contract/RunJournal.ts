@@ -61,6 +61,23 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("keeps steps that finish out of order under their index", () =>
+      Effect.gen(function* () {
+        const { a, claim, id, journal } = yield* subject
+        yield* claim(a)
+        const { record } = yield* journal.open(id, a)
+        assert.isTrue(yield* record(2, tool("2")))
+        assert.isTrue(yield* record(0, model))
+        assert.deepStrictEqual(
+          new Map((yield* journal.open(id, a)).finished),
+          new Map([
+            [0, model],
+            [2, tool("2")]
+          ])
+        )
+      })
+    )
+
     it.effect("writes each step once", () =>
       Effect.gen(function* () {
         const { a, claim, finished, id, journal } = yield* subject

@@ -114,13 +114,21 @@ export const suite = (it: It) =>
         const [changed, other] = [yield* newWorkspace, yield* newWorkspace]
         yield* workspaces.insert(changed)
         yield* workspaces.insert(other)
-        assert.isTrue(yield* workspaces.rename(changed.id, `${unicode}!`, at(7)))
+        assert.isTrue(
+          yield* workspaces.update(changed.id, { name: `${unicode}!`, defaultProviderKeyId: null }, at(7))
+        )
         assert.deepStrictEqual(
           yield* workspaces.find(changed.id),
           Option.some({ ...changed, name: `${unicode}!`, updatedAt: at(7) })
         )
         assert.deepStrictEqual(yield* workspaces.find(other.id), Option.some(other))
-        assert.isFalse(yield* workspaces.rename(yield* newId<WorkspaceId>("workspace"), "x", at()))
+        assert.isFalse(
+          yield* workspaces.update(
+            yield* newId<WorkspaceId>("workspace"),
+            { name: "x", defaultProviderKeyId: null },
+            at()
+          )
+        )
       })
     )
 

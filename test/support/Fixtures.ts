@@ -48,7 +48,14 @@ export const makeUser = Effect.gen(function* () {
 
 export const newWorkspace = Effect.gen(function* () {
   const id = yield* newId<WorkspaceId>("workspace")
-  const workspace: Workspace = { id, name: unicode, plan: "free", createdAt: at(), updatedAt: at(1) }
+  const workspace: Workspace = {
+    id,
+    name: unicode,
+    plan: "free",
+    defaultProviderKeyId: null,
+    createdAt: at(),
+    updatedAt: at(1)
+  }
   return workspace
 })
 

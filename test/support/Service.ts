@@ -112,7 +112,14 @@ export const makeTenant = Effect.fn("makeTenant")(function* () {
   const user: User = { id, email: `${id}@example.org` as Email, createdAt: at }
   const workspaceId = yield* ids.make<WorkspaceId>("workspace")
   yield* users.insert(user)
-  yield* workspaces.insert({ id: workspaceId, name: "w", plan: "free", createdAt: at, updatedAt: at })
+  yield* workspaces.insert({
+    id: workspaceId,
+    name: "w",
+    plan: "free",
+    defaultProviderKeyId: null,
+    createdAt: at,
+    updatedAt: at
+  })
   yield* workspaces.addMember(workspaceId, user.id, "owner", at)
   const auth = yield* Auth
   const { secret } = yield* auth.issue({ userId: user.id, name: "test", expiresAt: null })

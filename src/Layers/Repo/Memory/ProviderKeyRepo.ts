@@ -9,16 +9,21 @@ export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { agents, providerKeys, runs } = tables
+    const { agents, providerKeys, runs, workspaces } = tables
+    const list = (workspaceId: string) =>
+      Array.from(providerKeys.values())
+        .filter((key) => key.workspaceId === workspaceId)
+        .sort(inOrder("createdAt"))
     return guard(
       ProviderKeyRepo.of({
         insert: (key) => Effect.sync(() => void providerKeys.set(key.id, key)),
-        list: (workspaceId) =>
-          Effect.sync(() =>
-            Array.from(providerKeys.values())
-              .filter((key) => key.workspaceId === workspaceId)
-              .sort(inOrder("createdAt"))
-          ),
+        list: (workspaceId) => Effect.sync(() => list(workspaceId)),
+        usable: (workspaceId) =>
+          Effect.sync(() => {
+            const first = workspaces.get(workspaceId)?.defaultProviderKeyId
+            const keys = list(workspaceId)
+            return [...keys.filter(({ id }) => id === first), ...keys.filter(({ id }) => id !== first)]
+          }),
         remove: (id) =>
           Effect.sync(() => {
             for (const agent of agents.values()) {
@@ -26,6 +31,11 @@ export const layer = Layer.effect(
             }
             for (const run of runs.values()) {
               if (run.providerKeyId === id) runs.set(run.id, { ...run, providerKeyId: null })
+            }
+            for (const workspace of workspaces.values()) {
+              if (workspace.defaultProviderKeyId === id) {
+                workspaces.set(workspace.id, { ...workspace, defaultProviderKeyId: null })
+              }
             }
             return providerKeys.delete(id)
           }),

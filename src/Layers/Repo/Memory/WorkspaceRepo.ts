@@ -52,11 +52,11 @@ export const layer = Layer.effect(
               })
               .sort(inOrder("createdAt"))
           ),
-        rename: (id, name, at) =>
+        update: (id, changes, at) =>
           Effect.sync(() => {
             const workspace = workspaces.get(id)
             if (workspace === undefined) return false
-            workspaces.set(id, { ...workspace, name, updatedAt: at })
+            workspaces.set(id, { ...workspace, ...changes, updatedAt: at })
             return true
           }),
         role: (id, userId) =>

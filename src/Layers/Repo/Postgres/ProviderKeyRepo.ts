@@ -13,9 +13,9 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { run, sql } = yield* Database
     const columns = sql.literal(`
-      id, workspace_id as "workspaceId", name, provider, model, base_url as "baseUrl",
-      sealed_api_key as "sealedApiKey", sealed_api_key is not null as "hasApiKey",
-      created_at as "createdAt"`)
+      k.id, k.workspace_id as "workspaceId", k.name, k.provider, k.model, k.base_url as "baseUrl",
+      k.sealed_api_key as "sealedApiKey", k.sealed_api_key is not null as "hasApiKey",
+      k.created_at as "createdAt"`)
     return ProviderKeyRepo.of({
       insert: (given) =>
         run(
@@ -25,11 +25,19 @@ export const layer = Layer.effect(
             values (${given.id}, ${given.workspaceId}, ${given.name}, ${given.provider}, ${given.model},
               ${given.baseUrl}, ${given.sealedApiKey}, ${given.createdAt})`)
         ),
-      find: (id) => run(providerKey(sql`select ${columns} from provider_keys where id = ${id}`)),
+      find: (id) => run(providerKey(sql`select ${columns} from provider_keys k where k.id = ${id}`)),
       list: (workspaceId) =>
         run(
           providerKeys(sql`
-            select ${columns} from provider_keys where workspace_id = ${workspaceId} order by created_at, id`)
+            select ${columns} from provider_keys k
+            where k.workspace_id = ${workspaceId} order by k.created_at, k.id`)
+        ),
+      usable: (workspaceId) =>
+        run(
+          providerKeys(sql`
+            select ${columns} from provider_keys k join workspaces w on w.id = k.workspace_id
+            where k.workspace_id = ${workspaceId}
+            order by k.id is distinct from w.default_provider_key_id, k.created_at, k.id`)
         ),
       remove: (id) => run(returnedRow(sql`delete from provider_keys where id = ${id} returning id`))
     })

@@ -17,13 +17,14 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { run, sql } = yield* Database
     const columns = sql.literal(`
-      w.id, w.name, w.plan, w.created_at as "createdAt", w.updated_at as "updatedAt"`)
+      w.id, w.name, w.plan, w.default_provider_key_id as "defaultProviderKeyId",
+      w.created_at as "createdAt", w.updated_at as "updatedAt"`)
     return WorkspaceRepo.of({
-      insert: ({ createdAt, id, name, plan, updatedAt }) =>
+      insert: ({ createdAt, defaultProviderKeyId, id, name, plan, updatedAt }) =>
         run(
           Effect.asVoid(sql`
-            insert into workspaces (id, name, plan, created_at, updated_at)
-            values (${id}, ${name}, ${plan}, ${createdAt}, ${updatedAt})`)
+            insert into workspaces (id, name, plan, default_provider_key_id, created_at, updated_at)
+            values (${id}, ${name}, ${plan}, ${defaultProviderKeyId}, ${createdAt}, ${updatedAt})`)
         ),
       find: (id) => run(workspace(sql`select ${columns} from workspaces w where w.id = ${id}`)),
       lock: (id) =>
@@ -35,11 +36,12 @@ export const layer = Layer.effect(
             join workspace_members m on m.workspace_id = w.id
             where m.user_id = ${userId} order by w.created_at, w.id`)
         ),
-      rename: (id, name, at) =>
+      update: (id, { defaultProviderKeyId, name }, at) =>
         run(
-          returnedRow(
-            sql`update workspaces set name = ${name}, updated_at = ${at} where id = ${id} returning id`
-          )
+          returnedRow(sql`
+            update workspaces
+            set name = ${name}, default_provider_key_id = ${defaultProviderKeyId}, updated_at = ${at}
+            where id = ${id} returning id`)
         ),
       members: (id) =>
         run(

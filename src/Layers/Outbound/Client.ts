@@ -1,0 +1,73 @@
+import * as Effect from "effect/Effect"
+import { refusalOf } from "../../Schemas/Outbound.ts"
+import { connector, type Guard } from "./Guard.ts"
+import { type Outgoing, outgoing } from "./Outgoing.ts"
+import { follow } from "./Redirects.ts"
+
+/**
+ * Callers watch over time themselves, so only connecting has a limit. HTTP/1.1 alone: there an abort closes
+ * the socket, which tells the other server to stop.
+ */
+const options = {
+  allowH2: false,
+  bodyTimeout: 0,
+  connections: 256,
+  headersTimeout: 0,
+  keepAliveMaxTimeout: 30_000,
+  keepAliveTimeout: 4_000
+}
+
+/**
+ * `fetch` with connections of its own, which close with the scope. Connects directly: `HTTP_PROXY` and its
+ * like are ignored, since a proxy would choose the address behind the guard's back. Undici, which takes
+ * some 70 ms to load, is loaded by the first request. What `fetch` knows beyond method, headers, body,
+ * signal and redirect has no effect.
+ */
+export const make = Effect.fnUntraced(function* (guard: Guard) {
+  let connections: ReturnType<typeof open> | undefined
+  let closed = false
+
+  yield* Effect.addFinalizer(() =>
+    Effect.promise(async () => {
+      closed = true
+      await (await connections)?.agent.destroy()
+    }).pipe(Effect.timeoutOption("1 second"))
+  )
+
+  const ask: typeof globalThis.fetch = async (input, init) => {
+    const signal =
+      (init?.signal === undefined && input instanceof Request ? input.signal : init?.signal) ?? undefined
+    const first = await outgoing(input, init, signal)
+    if (closed) throw new TypeError("fetch failed: the service is stopping")
+    connections ??= open(guard)
+    const { agent, undici } = await connections
+    const redirect = init?.redirect ?? (input instanceof Request ? input.redirect : "follow")
+    const send = ({ body, headers, method, url }: Outgoing) =>
+      undici.fetch(url, {
+        method,
+        headers: [...headers],
+        body,
+        duplex: "half",
+        dispatcher: agent,
+        redirect: redirect === "follow" ? "manual" : redirect,
+        ...(signal === undefined ? {} : { signal })
+      })
+    return await (redirect === "follow" ? follow(first, send) : send(first))
+  }
+
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    try {
+      return await ask(input, init)
+    } catch (error) {
+      const refusal = refusalOf(error)
+      throw refusal === undefined ? error : new TypeError(refusal.error, { cause: refusal })
+    }
+  }
+  return fetch
+})
+
+const open = async (guard: Guard) => {
+  const undici = await import("@effect/platform-node/Undici")
+  const connect = connector(undici.buildConnector, guard)
+  return { agent: new undici.Agent({ ...options, connect }), undici }
+}

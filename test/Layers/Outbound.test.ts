@@ -1,0 +1,283 @@
+import { once } from "node:events"
+import { gzipSync } from "node:zlib"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Client from "../../src/Layers/Outbound/Client.ts"
+import * as OutboundOfProcess from "../../src/Layers/Outbound.ts"
+import { Outbound } from "../../src/Services/Outbound.ts"
+import { Settings } from "../../src/Services/Settings.ts"
+import { failure, hello, names, refusal, serve, text } from "./Outbound/Servers.ts"
+
+/** The service of a process, until the test ends. */
+const outbound = (allowPrivateAddresses: boolean) =>
+  OutboundOfProcess.layer.pipe(
+    Layer.provide(Layer.succeed(Settings, { ...Settings.defaults, allowPrivateAddresses })),
+    Layer.build,
+    Effect.map((context) => Context.get(context, Outbound))
+  )
+
+const hint = "set AGENTD_ALLOW_PRIVATE_ADDRESSES=true to allow it"
+
+/** As on the public internet, 127.0.0.1 being a public address and all others private ones. */
+const isAllowed = (address: string) => address === "127.0.0.1"
+
+describe("the guarded way out", () => {
+  for (const [host, subject] of [
+    ["127.0.0.1", "127.0.0.1 is"],
+    ["localhost", "localhost leads to"],
+    ["LOCALHOST", "localhost leads to"],
+    ["[::1]", "::1 is"],
+    ["2130706433", "127.0.0.1 is"],
+    ["0x7f.1", "127.0.0.1 is"],
+    ["0177.0.0.1", "127.0.0.1 is"],
+    ["127.1", "127.0.0.1 is"],
+    ["127.0.0.1.", "127.0.0.1 is"],
+    ["１２７.0.0.1", "127.0.0.1 is"],
+    ["[::ffff:127.0.0.1]", "::ffff:7f00:1 is"],
+    ["[64:ff9b::127.0.0.1]", "64:ff9b::7f00:1 is"],
+    ["0", "0.0.0.0 is"],
+    ["169.254.169.254", "169.254.169.254 is"]
+  ] as const) {
+    it.effect(`refuses ${host}`, () =>
+      Effect.gen(function* () {
+        const { port, received } = yield* serve(hello)
+        const { guarded } = yield* outbound(false)
+        assert.strictEqual(
+          yield* refusal(guarded(`http://${host}:${port}/`)),
+          `${subject} an address in a private network; ${hint}`
+        )
+        assert.lengthOf(received, 0)
+      })
+    )
+  }
+
+  it.effect("refuses over https too, and rejects with the sentence", () =>
+    Effect.gen(function* () {
+      const { guarded } = yield* outbound(false)
+      const error = yield* failure(guarded("https://127.0.0.1:4/"))
+      assert.instanceOf(error, TypeError)
+      assert.strictEqual(error.message, `127.0.0.1 is an address in a private network; ${hint}`)
+      const named = yield* Client.make({ isAllowed, lookup: names(["10.9.8.7"]) })
+      assert.include(yield* refusal(named("https://inside.example/")), "inside.example leads to")
+    })
+  )
+
+  it.effect("refuses a name that leads to private addresses, without telling which", () =>
+    Effect.gen(function* () {
+      const { port, received } = yield* serve(hello)
+      const guarded = yield* Client.make({ isAllowed, lookup: names(["127.0.0.2", "10.9.8.7", "fd00::1"]) })
+      const error = yield* failure(guarded(`http://inside.example:${port}/`))
+      assert.strictEqual(
+        yield* refusal(Promise.reject(error)),
+        `inside.example leads to an address in a private network; ${hint}`
+      )
+      assert.notMatch(JSON.stringify(error, Object.getOwnPropertyNames(error)), /127\.0|10\.9|fd00/)
+      assert.lengthOf(received, 0)
+    })
+  )
+
+  it.effect("connects to the public addresses of a name alone", () =>
+    Effect.gen(function* () {
+      const { port, received } = yield* serve(hello)
+      const lookup = names(["127.0.0.2", "127.0.0.1", "127.0.0.3"])
+      const guarded = yield* Client.make({ isAllowed, lookup })
+      assert.strictEqual(yield* text(guarded(`http://mixed.example:${port}/`)), "hello")
+      assert.deepStrictEqual(
+        received.map(({ at }) => at),
+        ["127.0.0.1"]
+      )
+    })
+  )
+
+  it.effect("checks again each time it connects", () =>
+    Effect.gen(function* () {
+      const { port, received } = yield* serve(hello)
+      const guarded = yield* Client.make({ isAllowed, lookup: names(["127.0.0.1"], ["127.0.0.2"]) })
+      const address = `http://rebinding.example:${port}/`
+      assert.strictEqual(yield* text(guarded(address)), "hello")
+      assert.include(yield* refusal(guarded(address)), "rebinding.example leads to")
+      assert.lengthOf(received, 1)
+    })
+  )
+
+  it.effect("does not call it a refusal when a name has no address or nobody listens", () =>
+    Effect.gen(function* () {
+      const unknown = Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" })
+      const guarded = yield* Client.make({ isAllowed, lookup: (_, __, callback) => callback(unknown, []) })
+      const error = yield* failure(guarded("http://nowhere.example/"))
+      assert.instanceOf(error, TypeError)
+      assert.strictEqual(error.cause, unknown)
+      const closed = yield* failure(guarded("http://127.0.0.1:4/"))
+      assert.instanceOf(closed, TypeError)
+      assert.include(String(closed.cause), "ECONNREFUSED")
+    })
+  )
+
+  it.effect("lets private addresses through when the operator allows them", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serve(hello)
+      const { guarded } = yield* outbound(true)
+      for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"]) {
+        assert.strictEqual(yield* text(guarded(`http://${host}:${port}/`)), "hello")
+      }
+    })
+  )
+
+  it.effect("is apart from the trusted one, which reaches any address", () =>
+    Effect.gen(function* () {
+      const { port, received } = yield* serve((_, response) => response.end("hello"))
+      const { guarded, trusted } = yield* outbound(false)
+      const address = `http://127.0.0.1:${port}/`
+      // An open connection of one must not serve the other.
+      assert.strictEqual(yield* text(trusted(address)), "hello")
+      assert.include(yield* refusal(guarded(address)), hint)
+      assert.lengthOf(received, 1)
+    })
+  )
+
+  it.effect("refuses addresses that are not plain http ones, without repeating their secrets", () =>
+    Effect.gen(function* () {
+      const { guarded, trusted } = yield* outbound(false)
+      for (const ask of [guarded, trusted]) {
+        for (const [address, sentence] of [
+          [
+            "https://user:canary@host.example/",
+            "the address of host.example must not have a user name or a password"
+          ],
+          [
+            "https://:canary@host.example/",
+            "the address of host.example must not have a user name or a password"
+          ],
+          ["file:///canary", "addresses with file: are not supported, only http: and https:"],
+          ["data:,canary", "addresses with data: are not supported, only http: and https:"],
+          ["ftp://canary/", "addresses with ftp: are not supported, only http: and https:"],
+          ["http://[canary]/", "the address is not a valid URL"],
+          ["/canary", "the address is not a valid URL"]
+        ] as const) {
+          assert.strictEqual(yield* refusal(ask(address)), sentence)
+        }
+      }
+    })
+  )
+})
+
+describe("a request", () => {
+  const at = Effect.fnUntraced(function* (answer: Parameters<typeof serve>[0] = hello) {
+    const server = yield* serve(answer)
+    const ask = yield* Client.make({ isAllowed })
+    return { ...server, ask, url: `http://127.0.0.1:${server.port}/path?a=b` }
+  })
+
+  it.effect("takes every form that fetch takes", () =>
+    Effect.gen(function* () {
+      const { ask, received, url } = yield* at()
+      const form = new FormData()
+      form.set("field", "value")
+      const init = { method: "POST", headers: { "x-key": "one" } }
+      const stream = () => new Blob(["a body"]).stream()
+      const forms: ReadonlyArray<readonly [() => Promise<Response>, body: RegExp, type: RegExp]> = [
+        [() => ask(url, { ...init, body: "a body" }), /^a body$/, /^text\/plain/],
+        [() => ask(new URL(url), { ...init, body: Buffer.from("a body") }), /^a body$/, /^none$/],
+        [() => ask(url, { ...init, body: new URLSearchParams("a=b") }), /^a=b$/, /x-www-form-urlencoded/],
+        [() => ask(url, { ...init, body: form }), /name="field"\r\n\r\nvalue/, /^multipart\/.*boundary=/],
+        [() => ask(url, { ...init, body: stream(), duplex: "half" }), /^a body$/, /^none$/],
+        [() => ask(new Request(url, { ...init, body: "a body" })), /^a body$/, /^text\/plain/],
+        [
+          () => ask(new Request(url, { ...init, body: "no" }), { body: "a body" }),
+          /^a body$/,
+          /^text\/plain/
+        ],
+        [() => ask(url, { ...init, headers: new Headers(init.headers) }), /^$/, /^none$/]
+      ]
+      for (const [asking, body, type] of forms) {
+        assert.strictEqual(yield* text(asking()), "hello")
+        const request = received.at(-1)
+        assert.match(request?.body ?? "none", body)
+        assert.match(request?.headers["content-type"] ?? "none", type)
+      }
+      assert.lengthOf(received, forms.length)
+      for (const { headers, method, path } of received) {
+        assert.deepStrictEqual([headers["x-key"], method, path], ["one", "POST", "/path?a=b"])
+      }
+    })
+  )
+
+  it.effect("gets its answer decompressed, on a connection that is used again", () =>
+    Effect.gen(function* () {
+      const { ask, server, url } = yield* at((_, response) => {
+        response.setHeader("content-encoding", "gzip").end(gzipSync("hello"))
+      })
+      let connections = 0
+      server.on("connection", () => connections++)
+      for (let count = 0; count < 3; count++) assert.strictEqual(yield* text(ask(url)), "hello")
+      assert.strictEqual(connections, 1)
+    })
+  )
+
+  for (const [moment, start] of [
+    ["before the answer", false],
+    ["within the answer", true]
+  ] as const) {
+    it.effect(`that is aborted ${moment} closes the connection within 100 ms`, () =>
+      Effect.gen(function* () {
+        const arrived = Promise.withResolvers<{ closed: Promise<unknown> }>()
+        const { ask, url } = yield* at((request, response) => {
+          if (start) response.write("start")
+          arrived.resolve({ closed: once(request.socket, "close") })
+        })
+        const controller = new AbortController()
+        const asked = ask(url, { signal: controller.signal })
+        const outcome = start ? asked.then((response) => response.text()) : asked
+        const failed = outcome.then(
+          () => assert.fail("answered"),
+          (error: unknown) => error
+        )
+        if (start) yield* Effect.promise(() => asked)
+        const { closed } = yield* Effect.promise(() => arrived.promise)
+        const before = performance.now()
+        controller.abort(new Error("enough"))
+        yield* Effect.promise(() => closed)
+        const millis = performance.now() - before
+        assert.isBelow(millis, 100)
+        assert.strictEqual(((yield* Effect.promise(() => failed)) as Error).message, "enough")
+      })
+    )
+  }
+
+  it.effect("that is aborted already, or by its Request, is not sent", () =>
+    Effect.gen(function* () {
+      const { ask, received, url } = yield* at()
+      const signal = AbortSignal.abort(new Error("enough"))
+      for (const asked of [
+        ask(url, { signal }),
+        ask(new Request(url, { signal })),
+        ask(new Request(url, { signal, method: "POST", body: "a body" }))
+      ]) {
+        assert.strictEqual(((yield* failure(asked)) as Error).message, "enough")
+      }
+      assert.lengthOf(received, 0)
+    })
+  )
+
+  it.effect("fails when the scope closes, and so do later ones", () =>
+    Effect.gen(function* () {
+      const arrived = Promise.withResolvers<{ closed: Promise<unknown> }>()
+      const { port } = yield* serve((request) => arrived.resolve({ closed: once(request.socket, "close") }))
+      const scope = yield* Scope.make()
+      const ask = yield* Scope.provide(Client.make({ isAllowed }), scope)
+      const failed = yield* Effect.forkChild(failure(ask(`http://127.0.0.1:${port}/`)), {
+        startImmediately: true
+      })
+      const { closed } = yield* Effect.promise(() => arrived.promise)
+      yield* Scope.close(scope, Exit.void)
+      yield* Effect.promise(() => closed)
+      yield* Fiber.join(failed)
+      assert.include(String(yield* failure(ask(`http://127.0.0.1:${port}/`))), "the service is stopping")
+    })
+  )
+})

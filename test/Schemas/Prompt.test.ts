@@ -1,0 +1,92 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { PromptMessage } from "../../src/Schemas/Inference.ts"
+import { estimateTokens, fitPrompt } from "../../src/Schemas/Prompt.ts"
+
+const user = (content: string): PromptMessage => ({ role: "user", content })
+const says = (content: string): PromptMessage => ({ role: "assistant", content, toolCalls: [] })
+const pair = (id: string, result = "r"): ReadonlyArray<PromptMessage> => [
+  { role: "assistant", content: "", toolCalls: [{ id, name: "t", arguments: {} }] },
+  { role: "tool", results: [{ id, name: "t", result, isError: false, durationMs: 1 }] }
+]
+
+const labels = (messages: ReadonlyArray<PromptMessage>) =>
+  messages.map((message) =>
+    message.role === "tool"
+      ? `result ${message.results[0]?.id}`
+      : message.role === "assistant" && message.toolCalls.length > 0
+        ? `call ${message.toolCalls[0]?.id}`
+        : message.content.slice(0, 2)
+  )
+
+describe("estimateTokens", () => {
+  it("counts four ASCII characters as one token and any other unit as one", () => {
+    assert.strictEqual(estimateTokens(""), 0)
+    assert.strictEqual(estimateTokens("abcd"), 1)
+    assert.strictEqual(estimateTokens("abcde"), 2)
+    assert.strictEqual(estimateTokens("日本語"), 3)
+    assert.strictEqual(estimateTokens("abcd語"), 2)
+  })
+})
+
+describe("fitPrompt", () => {
+  const long = "x".repeat(400)
+
+  it("leaves what fits as it is", () => {
+    const messages = [user("q1"), ...pair("a"), says("a1"), user("q2")]
+    assert.deepStrictEqual(fitPrompt(messages, 1000), messages)
+    assert.deepStrictEqual(fitPrompt([], 1000), [])
+  })
+
+  it("drops the oldest, and begins with a message of the user", () => {
+    const messages = [user(`q1${long}`), says(`a1${long}`), user("q2"), says("a2"), user("q3")]
+    assert.deepStrictEqual(labels(fitPrompt(messages, 200)), ["q2", "a2", "q3"])
+    assert.deepStrictEqual(labels(fitPrompt(messages, 150)), ["q2", "a2", "q3"])
+    assert.deepStrictEqual(labels(fitPrompt(messages, 1)), ["q3"])
+  })
+
+  it("never shows a call without its results, nor the other way round", () => {
+    const messages = [
+      user("q1"),
+      ...pair("a"),
+      ...pair("b"),
+      says("a1"),
+      user("q2"),
+      ...pair("c"),
+      ...pair("d")
+    ]
+    for (let budget = 1; budget < 400; budget++) {
+      const shown = labels(fitPrompt(messages, budget))
+      for (const id of ["a", "b", "c", "d"]) {
+        const at = shown.indexOf(`call ${id}`)
+        assert.strictEqual(shown.indexOf(`result ${id}`), at === -1 ? -1 : at + 1, `${budget}: ${shown}`)
+      }
+      assert.include(shown, "q2")
+      assert.strictEqual(shown.at(-1), "result d")
+      assert.match(shown[0] ?? "", /^q/)
+    }
+  })
+
+  it("keeps the question while the steps after it are dropped from the oldest", () => {
+    const messages = [user("q1"), says("a1"), user("q2"), ...pair("a"), ...pair("b"), ...pair("c")]
+    const size = (shown: ReadonlyArray<PromptMessage>) =>
+      shown.reduce(
+        (sum, message) =>
+          sum + estimateTokens(message.role === "user" ? message.content : JSON.stringify(message)),
+        0
+      )
+    assert.deepStrictEqual(labels(fitPrompt(messages, size([user("q2"), ...pair("b"), ...pair("c")]))), [
+      "q2",
+      "call b",
+      "result b",
+      "call c",
+      "result c"
+    ])
+  })
+
+  it("cuts a tool result to a quarter of the budget and says so", () => {
+    const [, cut] = fitPrompt([...pair("a", "y".repeat(10_000))], 1000).slice(-2)
+    const result = cut?.role === "tool" ? cut.results[0]?.result : undefined
+    assert.isString(result)
+    assert.match(String(result), /^y{1000}… \(cut: 10000 characters in all\)$/)
+  })
+})
