@@ -4,6 +4,7 @@ import { Accounts } from "../Services/Accounts.ts"
 import { AgentLoop } from "../Services/AgentLoop.ts"
 import { Agents } from "../Services/Agents.ts"
 import { Chat } from "../Services/Chat.ts"
+import { ConnectorHealth } from "../Services/ConnectorHealth.ts"
 import { Connectors } from "../Services/Connectors.ts"
 import { CronJobs } from "../Services/CronJobs.ts"
 import { Ids } from "../Services/Ids.ts"
@@ -20,6 +21,7 @@ import { Turns } from "../Services/Turns.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
 import * as Models from "./Inference.ts"
+import * as Outbound from "./Outbound.ts"
 import * as Tools from "./Tools.ts"
 
 /** Every use case over these models; the repositories and settings are still to be provided. */
@@ -40,7 +42,7 @@ export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
     Layer.provideMerge(Layer.mergeAll(Turns.layer, References.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunWakeup.layer)),
     Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
-    Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer))
+    Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorHealth.layer))
   )
 
 /** Every use case over the models of this process. */

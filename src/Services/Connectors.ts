@@ -1,13 +1,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import {
   type Connector,
   type ConnectorMetadata,
   type CreateConnector,
-  PlanLimitExceeded,
+  type PlanLimitExceeded,
   toConnector,
   type UpdateConnector
 } from "../Schemas/Connector.ts"
@@ -15,8 +14,8 @@ import { registryEntry } from "../Schemas/ConnectorRegistry.ts"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
-import { activeConnectorLimit } from "../Schemas/Workspace.ts"
 import { Access } from "./Access.ts"
+import { makeRequireRoom } from "./ConnectorLimit.ts"
 import { ConnectorRepo } from "./ConnectorRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
@@ -56,22 +55,12 @@ export class Connectors extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* ConnectorRepo
+      const requireRoom = yield* makeRequireRoom
       const transaction = yield* Transaction
       const workspaces = yield* WorkspaceRepo
 
       const visible = Effect.fnUntraced(function* (user: User, id: ConnectorId) {
         return yield* access.visible(user, "connector", yield* repo.find(id))
-      })
-
-      /** Within a transaction: the lock makes the count exact until it ends. */
-      const requireRoom = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
-        const workspace = yield* workspaces.lock(workspaceId)
-        const limit = Option.isSome(workspace) ? activeConnectorLimit(workspace.value.plan) : null
-        if (limit !== null && (yield* repo.countActive(workspaceId)) >= limit) {
-          return yield* new PlanLimitExceeded({
-            error: `the free plan allows at most ${limit} active connectors`
-          })
-        }
       })
 
       const split = Effect.fnUntraced(function* (row: string, given: ConnectorMetadata) {

@@ -1,6 +1,5 @@
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -10,73 +9,68 @@ import { MemoryCategory, type MemoryEntry, MemoryKey, MemoryValue } from "../../
 import { now } from "../../Services/CurrentTime.ts"
 import { Ids } from "../../Services/Ids.ts"
 import { MemoryRepo } from "../../Services/MemoryRepo.ts"
-import { type Tool, ToolError, type ToolScope, ToolSource } from "../../Services/ToolSource.ts"
+import { type Tool, ToolError, type ToolScope } from "../../Services/ToolSource.ts"
 
 const recallLimit = 50
 
 /** The tools of every agent: `remember`, `recall` and `current_time` (CONTRACT.md section 7). */
-export const layer = Layer.effect(
-  ToolSource,
-  Effect.gen(function* () {
-    const ids = yield* Ids
-    const memory = yield* MemoryRepo
+export const make = Effect.gen(function* () {
+  const ids = yield* Ids
+  const memory = yield* MemoryRepo
 
-    const remember = ({ projectId, workspaceId }: ToolScope) =>
-      tool({
-        name: "remember",
-        description: "Keeps a value under a key in the memory of this workspace, replacing what was there.",
-        readOnly: false,
-        parameters: Schema.Struct({
-          key: MemoryKey,
-          value: MemoryValue,
-          category: Schema.optionalKey(MemoryCategory)
-        }),
-        call: Effect.fn("remember")(function* ({ category, key, value }) {
-          const id = yield* ids.make<MemoryEntryId>("memoryEntry")
-          const at = yield* now
-          const entry = { id, workspaceId, projectId, key, value, category: category ?? null, at }
-          return toResult(yield* memory.upsert(entry))
-        })
-      })
-
-    const recall = ({ projectId, workspaceId }: ToolScope) =>
-      tool({
-        name: "recall",
-        description: `Finds what is in the memory of this workspace; up to ${recallLimit} entries, the latest first.`,
-        readOnly: true,
-        parameters: Schema.Struct({ query: Schema.optionalKey(MemoryValue) }),
-        call: Effect.fn("recall")(function* ({ query }) {
-          const entries = yield* memory.search({ workspaceId, projectId, query, limit: recallLimit })
-          return { entries: entries.map(toResult) }
-        })
-      })
-
-    const currentTime = tool({
-      name: "current_time",
-      description: "Tells the current time, in UTC or in the time zone with this IANA name.",
-      readOnly: true,
-      parameters: Schema.Struct({ timezone: Schema.optionalKey(Schema.String) }),
-      call: Effect.fn("current_time")(function* ({ timezone }) {
-        const at = yield* DateTime.now
-        const zone = timezone === undefined ? Option.none() : DateTime.zoneMakeNamed(timezone)
-        if (timezone !== undefined && Option.isNone(zone)) {
-          return yield* new ToolError({ error: `timezone: there is no time zone ${timezone}` })
-        }
-        return {
-          utc: DateTime.formatIso(at),
-          ...(Option.isSome(zone) && {
-            timezone: timezone ?? "UTC",
-            local: DateTime.formatIsoOffset(DateTime.setZone(at, zone.value))
-          })
-        }
+  const remember = ({ projectId, workspaceId }: ToolScope) =>
+    tool({
+      name: "remember",
+      description: "Keeps a value under a key in the memory of this workspace, replacing what was there.",
+      readOnly: false,
+      parameters: Schema.Struct({
+        key: MemoryKey,
+        value: MemoryValue,
+        category: Schema.optionalKey(MemoryCategory)
+      }),
+      call: Effect.fn("remember")(function* ({ category, key, value }) {
+        const id = yield* ids.make<MemoryEntryId>("memoryEntry")
+        const at = yield* now
+        const entry = { id, workspaceId, projectId, key, value, category: category ?? null, at }
+        return toResult(yield* memory.upsert(entry))
       })
     })
 
-    return ToolSource.of({
-      tools: (scope) => Effect.succeed([remember(scope), recall(scope), currentTime])
+  const recall = ({ projectId, workspaceId }: ToolScope) =>
+    tool({
+      name: "recall",
+      description: `Finds what is in the memory of this workspace; up to ${recallLimit} entries, the latest first.`,
+      readOnly: true,
+      parameters: Schema.Struct({ query: Schema.optionalKey(MemoryValue) }),
+      call: Effect.fn("recall")(function* ({ query }) {
+        const entries = yield* memory.search({ workspaceId, projectId, query, limit: recallLimit })
+        return { entries: entries.map(toResult) }
+      })
+    })
+
+  const currentTime = tool({
+    name: "current_time",
+    description: "Tells the current time, in UTC or in the time zone with this IANA name.",
+    readOnly: true,
+    parameters: Schema.Struct({ timezone: Schema.optionalKey(Schema.String) }),
+    call: Effect.fn("current_time")(function* ({ timezone }) {
+      const at = yield* DateTime.now
+      const zone = timezone === undefined ? Option.none() : DateTime.zoneMakeNamed(timezone)
+      if (timezone !== undefined && Option.isNone(zone)) {
+        return yield* new ToolError({ error: `timezone: there is no time zone ${timezone}` })
+      }
+      return {
+        utc: DateTime.formatIso(at),
+        ...(Option.isSome(zone) && {
+          timezone: timezone ?? "UTC",
+          local: DateTime.formatIsoOffset(DateTime.setZone(at, zone.value))
+        })
+      }
     })
   })
-)
+
+  return { tools: (scope: ToolScope): ReadonlyArray<Tool> => [remember(scope), recall(scope), currentTime] }
+})
 
 const toResult = ({ category, key, updatedAt, value }: MemoryEntry) => ({
   key,

@@ -1,0 +1,22 @@
+import * as Schema from "effect/Schema"
+
+/** Why a server did not do what it was asked, in words that hold no secret. */
+export class McpFailure extends Schema.TaggedError<McpFailure>()("McpFailure", {
+  error: Schema.String,
+  reason: Schema.Literals([
+    /** No connection, or none that leads to a working server. */
+    "unreachable",
+    /** The guard of outgoing requests does not let the address be connected to. */
+    "refused",
+    "unauthorized",
+    /** The server knows our session no longer; it has not done what was asked. */
+    "session",
+    "timeout",
+    /** It was reached, and its answer is none, cut off, too large or not understood. */
+    "answer"
+  ])
+}) {}
+
+/** Whether the connector is at fault: it could not be reached or signed in to. */
+export const isUnhealthy = ({ reason }: McpFailure): boolean =>
+  reason === "unreachable" || reason === "refused" || reason === "unauthorized"

@@ -1,0 +1,58 @@
+/** A tool of a connector, as its server names it. */
+export interface ConnectorTool {
+  readonly connectorId: string
+  /** The provider of the connector, or its name, or its type. */
+  readonly prefix: string
+  readonly tool: string
+}
+
+/** The tools that every agent has; no tool of a connector takes their names. */
+export const builtinNames: ReadonlyArray<string> = ["remember", "recall", "current_time"]
+
+const maximum = 64
+const longestPrefix = 24
+const separator = "__"
+
+/** What the tools of a connector are called after (CONTRACT.md section 7). */
+export const prefixOf = (connector: {
+  readonly providerId: string | null
+  readonly providerName: string | null
+  readonly type: string | null
+}): string => connector.providerId ?? connector.providerName ?? connector.type ?? "connector"
+
+/**
+ * The names under which models see these tools, in the same order: `<prefix>__<tool>` in the letters that
+ * every provider takes, each one once and none of a built-in tool. Where two would be the same, the first
+ * in the list keeps the plain name and the others get a suffix that depends on connector and tool alone.
+ */
+export const toolNames = (tools: ReadonlyArray<ConnectorTool>): ReadonlyArray<string> => {
+  const taken = new Set(builtinNames)
+  return tools.map((tool) => {
+    const full = plain(tool.prefix) + separator + plain(tool.tool)
+    let name = full.length <= maximum ? full : suffixed(tool, `${tool.prefix}${separator}${tool.tool}`)
+    for (let attempt = 0; taken.has(name); attempt++) {
+      name = suffixed(tool, [tool.connectorId, tool.tool, attempt].join("\n"))
+    }
+    taken.add(name)
+    return name
+  })
+}
+
+/** As much of both parts as there is room for, and a hash of `text`. */
+const suffixed = ({ prefix, tool }: ConnectorTool, text: string): string => {
+  const suffix = `_${hash(text)}`
+  const room = maximum - suffix.length - separator.length
+  const head = plain(prefix).slice(0, Math.max(longestPrefix, room - plain(tool).length))
+  return head + separator + plain(tool).slice(0, room - head.length) + suffix
+}
+
+const plain = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/gu, "_")
+
+/** FNV-1a of the UTF-16 code units, 8 hexadecimal digits: the same in every process and version. */
+const hash = (text: string): string => {
+  let value = 0x811c9dc5
+  for (let index = 0; index < text.length; index++) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193) >>> 0
+  }
+  return value.toString(16).padStart(8, "0")
+}
