@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, ProjectId, ProviderKeyId, RunId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { noUsage, Usage } from "./Usage.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
 export const RunStatus = Schema.Literals([
@@ -64,9 +65,39 @@ export const StoredRun = Schema.Struct({
   providerKeyId: Schema.NullOr(ProviderKeyId),
   connectorIds: Schema.NullOr(Schema.Array(Schema.String)),
   error: Schema.NullOr(Schema.String),
-  attempts: Schema.Int
+  attempts: Schema.Int,
+  /** Counts the executions that owned the run: only the latest may write. */
+  epoch: Schema.Int,
+  usage: Usage,
+  startedAt: Schema.NullOr(Timestamp),
+  firstTokenAt: Schema.NullOr(Timestamp),
+  finishedAt: Schema.NullOr(Timestamp)
 })
 export type StoredRun = typeof StoredRun.Type
+
+/** What a run has before anybody executed it. */
+export const unstarted = {
+  output: null,
+  error: null,
+  attempts: 0,
+  epoch: 0,
+  usage: noUsage,
+  startedAt: null,
+  firstTokenAt: null,
+  finishedAt: null
+} as const
+
+/** Whether a status never changes again. */
+export const isTerminal = (status: RunStatus): boolean =>
+  status === "COMPLETED" || status === "FAILED" || status === "CANCELLED"
+
+/** Why a run that keeps losing its worker is given up. */
+export const workerLost = (times: number): string => `the worker was lost ${times} times while it ran this`
+
+/** 409: what is asked of a run that is over. */
+export class RunFinished extends Schema.TaggedError<RunFinished>()("RunFinished", {
+  error: Schema.String
+}) {}
 
 /** The fields that the specification shows of a stored run. */
 export const toRun = (stored: StoredRun): Run => ({

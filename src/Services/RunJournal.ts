@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
 import type { JournalStep } from "../Schemas/Journal.ts"
+import type { Execution } from "./RunRepo.ts"
 
 /** The finished steps of one execution of the agent loop, by their index. */
 export interface Journal {
@@ -11,7 +12,7 @@ export interface Journal {
    * one answer run at the same time, so a step may be there before the one in front of it.
    */
   readonly finished: ReadonlyMap<number, JournalStep>
-  /** Keeps a step that has just finished. False when the worker no longer owns the run. */
+  /** Keeps a step that has just finished. False when the execution is no longer the latest. */
   readonly record: (index: number, step: JournalStep) => Effect.Effect<boolean, Unavailable>
 }
 
@@ -22,10 +23,17 @@ export const noJournal: Journal = { finished: new Map(), record: () => Effect.su
 export class RunJournal extends Context.Service<
   RunJournal,
   {
+    /** The finished steps of a run. */
+    readonly steps: (run: RunId) => Effect.Effect<ReadonlyMap<number, JournalStep>, Unavailable>
     /**
-     * Opens the journal of a run for the worker that claimed it. Each (run, index) is written once, and
-     * only while `worker` owns the run.
+     * Keeps a step under its index. Each (run, index) is written once, and only while the execution is the
+     * latest and its run is RUNNING: one statement proves it and writes. False when it is not, or when
+     * another execution has written the step. Idempotent: the same execution may write it again.
      */
-    readonly open: (run: RunId, worker: string) => Effect.Effect<Journal, Unavailable>
+    readonly record: (
+      execution: Execution,
+      index: number,
+      step: JournalStep
+    ) => Effect.Effect<boolean, Unavailable>
   }
 >()("agentd/Services/RunJournal") {}

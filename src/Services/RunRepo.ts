@@ -11,11 +11,34 @@ export type RunOutcome =
   | { readonly status: "COMPLETED"; readonly output: string; readonly usage: Usage }
   | { readonly status: "FAILED"; readonly error: string; readonly usage: Usage }
 
-/** Runs, and which worker executes each of them. */
+/**
+ * One execution of a run: every write proves that it is still the latest. The epoch fences a worker that
+ * was away so long that another, or itself, took the run up again.
+ */
+export interface Execution {
+  readonly id: RunId
+  readonly worker: string
+  readonly epoch: number
+}
+
+/** Who takes runs up, and what it may take. */
+export interface Claimant {
+  readonly worker: string
+  readonly leaseMillis: number
+}
+
+/** Runs, and which worker executes each of them. Leases end by the clock of the store. */
 export class RunRepo extends Context.Service<
   RunRepo,
   {
-    readonly insert: (run: StoredRun) => Effect.Effect<void, Unavailable>
+    /**
+     * Stores a PENDING run. With `start` it is RUNNING for that worker at once, and true is answered, if
+     * its workspace has fewer than `perWorkspace` RUNNING ones and none that waits before it.
+     */
+    readonly insert: (
+      run: StoredRun,
+      start?: Claimant & { readonly perWorkspace: number }
+    ) => Effect.Effect<boolean, Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
     /** Newest first; `total` counts all that match, whatever `limit` and `offset`. */
     readonly list: (filter: {
@@ -28,29 +51,45 @@ export class RunRepo extends Context.Service<
       readonly offset: number
     }) => Effect.Effect<{ readonly runs: ReadonlyArray<StoredRun>; readonly total: number }, Unavailable>
     /**
-     * Takes up to `limit` runs that wait, or whose worker's lease ended, oldest first, and makes them
-     * RUNNING for `worker` until `leaseMillis` from now by the clock of the store. No run goes to two
-     * workers at the same time.
+     * Takes up to `limit` PENDING runs and makes them RUNNING for the worker. Never more than
+     * `perWorkspace` of a workspace are RUNNING, however many claim at the same time; within a workspace the
+     * oldest come first, and workspaces take turns, those with the fewest RUNNING first. A workspace that
+     * another claim is just looking at may be left out.
      */
-    readonly claim: (options: {
-      readonly worker: string
-      readonly limit: number
-      readonly leaseMillis: number
-    }) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
-    /** Prolongs the leases of the worker's runs and returns the ids of those that it still owns. */
+    readonly claim: (
+      options: Claimant & { readonly limit: number; readonly perWorkspace: number }
+    ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
+    /**
+     * Takes over up to `limit` RUNNING runs whose worker's lease ended. One that has lost its worker
+     * `maxCrashes` times becomes FAILED instead and is not answered.
+     */
+    readonly takeOver: (
+      options: Claimant & { readonly limit: number; readonly maxCrashes: number }
+    ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
+    /** Prolongs the leases and returns the ids of the executions that are still the latest. */
     readonly renew: (
       worker: string,
-      ids: ReadonlyArray<RunId>,
+      executions: ReadonlyArray<Pick<Execution, "id" | "epoch">>,
       leaseMillis: number
     ) => Effect.Effect<ReadonlySet<RunId>, Unavailable>
-    /** Writes the end of a run, if `worker` still owns it; false when it does not. */
+    /**
+     * Writes the end of a run; false when the execution is no longer the latest, or it was cancelled.
+     * Idempotent: the same end written again is true again.
+     */
     readonly finish: (
-      id: RunId,
-      worker: string,
+      execution: Execution,
       outcome: RunOutcome,
-      at: Date
+      times: { readonly at: Date; readonly firstTokenAt: Date | null }
     ) => Effect.Effect<boolean, Unavailable>
-    /** Hands unfinished runs back: PENDING again, for any worker to take. */
-    readonly release: (worker: string) => Effect.Effect<void, Unavailable>
+    /** Makes a run that is not over CANCELLED, whoever executes it. False when it is over, or not there. */
+    readonly cancel: (id: RunId, at: Date) => Effect.Effect<boolean, Unavailable>
+    /**
+     * Hands the runs of a worker back: PENDING again, for any worker to take. With `crashed` the worker is
+     * known to have died with them, which counts as in `takeOver`.
+     */
+    readonly release: (
+      worker: string,
+      options: { readonly crashed: boolean; readonly maxCrashes: number }
+    ) => Effect.Effect<void, Unavailable>
   }
 >()("agentd/Services/RunRepo") {}

@@ -17,6 +17,7 @@ import type { Token } from "../../../Schemas/Token.ts"
 import type { User } from "../../../Schemas/User.ts"
 import type { Role, Workspace } from "../../../Schemas/Workspace.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
+import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 
@@ -48,13 +49,21 @@ const emptyTables = () => ({
   turns: new Map<string, Lease & { readonly turnId: string }>(),
   runs: new Map<string, StoredRun>(),
   leases: new Map<string, Lease>(),
-  steps: new Map<string, ReadonlyMap<number, JournalStep>>(),
+  crashes: new Map<string, number>(),
+  served: new Map<string, number>(),
+  steps: new Map<string, ReadonlyMap<number, { readonly step: JournalStep; readonly epoch: number }>>(),
   cronJobs: new Map<string, Omit<StoredCronJob, "agent">>(),
   connectors: new Map<string, StoredConnector>(),
   memoryEntries: new Map<string, MemoryEntry>()
 })
 
 type Tables = ReturnType<typeof emptyTables>
+
+/** Whether an execution may write: it is the latest of a run that is RUNNING. */
+export const isLatest = ({ leases, runs }: Tables, { epoch, id, worker }: Execution): boolean => {
+  const run = runs.get(id)
+  return run?.status === "RUNNING" && run.epoch === epoch && leases.get(id)?.worker === worker
+}
 
 const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/Memory/InTransaction", {
   defaultValue: () => false

@@ -4,6 +4,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import * as Initial from "./migrations/0001_initial.ts"
 import * as Specification from "./migrations/0002_specification.ts"
 import * as Models from "./migrations/0003_models.ts"
+import * as Executions from "./migrations/0004_executions.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -20,6 +21,7 @@ export const run = Migrator.make({})({
   loader: Migrator.fromRecord({
     "0001_initial": migration(Initial.statements),
     "0002_specification": migration(Specification.statements),
-    "0003_models": migration(Models.statements)
+    "0003_models": migration(Models.statements),
+    "0004_executions": migration(Executions.statements)
   })
 })

@@ -13,21 +13,23 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { run, sql } = yield* Database
     return RunJournal.of({
-      open: (id, worker) =>
-        run(steps(sql`select index, step from run_steps where run_id = ${id} order by index`)).pipe(
-          Effect.map((found) => ({
-            finished: new Map(found.map(({ index, step }) => [index, step])),
-            record: (index, step) =>
-              run(
-                returnedRow(sql`
-                  insert into run_steps (run_id, index, step)
-                  select id, ${index}::int, ${sql.json(step)} from runs
-                  where id = ${id} and worker = ${worker} and status = 'RUNNING'
-                  for share
-                  on conflict do nothing
-                  returning index`)
-              )
-          }))
+      steps: (id) =>
+        run(
+          Effect.map(
+            steps(sql`select index, step from run_steps where run_id = ${id} order by index`),
+            (found) => new Map(found.map(({ index, step }) => [index, step]))
+          )
+        ),
+      record: ({ epoch, id, worker }, index, step) =>
+        run(
+          returnedRow(sql`
+            insert into run_steps (run_id, index, step, epoch)
+            select id, ${index}::int, ${sql.json(step)}, epoch from runs
+            where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
+            for share
+            on conflict (run_id, index) do update set epoch = excluded.epoch
+              where run_steps.epoch = excluded.epoch
+            returning index`)
         )
     })
   })

@@ -2,13 +2,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../Schemas/Ids.ts"
-import { StoredRun } from "../../../Schemas/Run.ts"
+import { RunStatus, StoredRun, workerLost } from "../../../Schemas/Run.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
-import { count, firstRow, returnedRow, rows } from "./Rows.ts"
+import { count, firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
 const run_ = firstRow(StoredRun)
 const runs = rows(StoredRun)
+const inserted = onlyRow(Schema.Struct({ status: RunStatus }))
 const ids_ = rows(Schema.Struct({ id: RunId }))
 
 export const layer = Layer.effect(
@@ -21,20 +22,47 @@ export const layer = Layer.effect(
       created_at as "createdAt", updated_at as "updatedAt", agent_id as "agentId", cron_job_id as "cronJobId",
       autonomy_level as "autonomyLevel", selected_provider as "selectedProvider",
       selected_model as "selectedModel", provider_key_id as "providerKeyId",
-      connector_ids as "connectorIds", error, attempts`)
+      connector_ids as "connectorIds", error, attempts, epoch,
+      json_build_object('inputTokens', input_tokens, 'outputTokens', output_tokens) as "usage",
+      started_at as "startedAt", first_token_at as "firstTokenAt", finished_at as "finishedAt"`)
+
+    const lease = (millis: number) => sql`clock_timestamp() + ${millis}::int * interval '1 millisecond'`
+
+    /** A run that loses its worker once too often is over. */
+    const lost = (maxCrashes: number) => sql`
+      crashes = crashes + 1,
+      error = case when crashes + 1 >= ${maxCrashes}::int then ${workerLost(maxCrashes)} end,
+      finished_at = case when crashes + 1 >= ${maxCrashes}::int then clock_timestamp() end,
+      updated_at = clock_timestamp()`
 
     return RunRepo.of({
-      insert: (given) =>
+      insert: (given, start) =>
         run(
-          Effect.asVoid(sql`
-            insert into runs (id, workspace_id, project_id, agent_id, cron_job_id, status, prompt, output, error,
-              autonomy_level, selected_provider, selected_model, provider_key_id, connector_ids,
-              attempts, created_at, updated_at)
-            values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.agentId}, ${given.cronJobId},
-              ${given.status}, ${given.prompt}, ${given.output}, ${given.error}, ${given.autonomyLevel},
-              ${given.selectedProvider}, ${given.selectedModel}, ${given.providerKeyId},
-              ${given.connectorIds === null ? null : sql.json(given.connectorIds)},
-              ${given.attempts}, ${given.createdAt}, ${given.updatedAt})`)
+          Effect.map(
+            inserted(sql`
+              with slot as (
+                select 1 from run_slots
+                where workspace_id = ${given.workspaceId} and queued = 0
+                  and running < ${start?.perWorkspace ?? 0}::int
+                for update
+              ), free as (select exists (select from slot) as free)
+              insert into runs (id, workspace_id, project_id, agent_id, cron_job_id, status, prompt, output,
+                error, autonomy_level, selected_provider, selected_model, provider_key_id, connector_ids,
+                attempts, epoch, worker, lease_until, started_at, created_at, updated_at)
+              select ${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.agentId},
+                ${given.cronJobId}, case when free then 'RUNNING' else ${given.status} end, ${given.prompt},
+                ${given.output}, ${given.error}, ${given.autonomyLevel}, ${given.selectedProvider},
+                ${given.selectedModel}, ${given.providerKeyId},
+                ${given.connectorIds === null ? null : sql.json(given.connectorIds)}::jsonb,
+                ${given.attempts}::int + free::int, ${given.epoch}::int + free::int,
+                case when free then ${start?.worker ?? null} end,
+                case when free then ${lease(start?.leaseMillis ?? 0)} end,
+                case when free then clock_timestamp() end, ${given.createdAt}::timestamptz,
+                ${given.updatedAt}::timestamptz
+              from free
+              returning status`),
+            ({ status }) => start !== undefined && status === "RUNNING"
+          )
         ),
       find: (id) => run(run_(sql`select ${columns} from runs where id = ${id}`)),
       list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) => {
@@ -54,56 +82,101 @@ export const layer = Layer.effect(
           })
         )
       },
-      claim: ({ leaseMillis, limit, worker }) =>
+      claim: ({ leaseMillis, limit, perWorkspace, worker }) =>
         run(
           runs(sql`
-            with claimed as (
+            with open as materialized (
+              select workspace_id, running, served_at from run_slots
+              where queued > 0 and running < ${perWorkspace}::int
+              order by running, served_at limit ${limit} for update skip locked
+            ), picked as (
+              select q.id from open o cross join lateral (
+                select id, created_at, row_number() over (order by created_at, id) as place from (
+                  select id, created_at from runs
+                  where workspace_id = o.workspace_id and status = 'PENDING'
+                  order by created_at, id limit greatest(${perWorkspace}::int - o.running, 0)
+                  for update skip locked
+                ) oldest
+              ) q
+              order by o.running + q.place, o.served_at, q.created_at, q.id limit ${limit}
+            ), claimed as (
               update runs
-              set status = 'RUNNING', worker = ${worker}, attempts = attempts + 1,
-                lease_until = clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond',
+              set status = 'RUNNING', worker = ${worker}, attempts = attempts + 1, epoch = epoch + 1,
+                lease_until = ${lease(leaseMillis)}, started_at = coalesce(started_at, clock_timestamp()),
                 updated_at = clock_timestamp()
-              where id in (
-                select id from runs
-                where status in ('PENDING', 'RUNNING')
-                  and (status = 'PENDING' or lease_until <= clock_timestamp())
-                order by created_at, id
-                limit ${limit}
-                for update skip locked)
+              where id in (select id from picked)
               returning *)
             select ${columns} from claimed order by created_at, id`)
         ),
-      renew: (worker, ids, leaseMillis) =>
-        ids.length === 0
+      takeOver: ({ leaseMillis, limit, maxCrashes, worker }) =>
+        run(
+          runs(sql`
+            with taken as (
+              update runs
+              set ${lost(maxCrashes)}, worker = ${worker}, epoch = epoch + 1,
+                status = case when crashes + 1 >= ${maxCrashes}::int then 'FAILED' else 'RUNNING' end,
+                attempts = attempts + (crashes + 1 < ${maxCrashes}::int)::int,
+                lease_until = ${lease(leaseMillis)}
+              where id in (
+                select id from runs
+                where status = 'RUNNING' and lease_until <= clock_timestamp()
+                order by lease_until limit ${limit} for update skip locked)
+              returning *)
+            select ${columns} from taken where status = 'RUNNING' order by created_at, id`)
+        ),
+      renew: (worker, executions, leaseMillis) =>
+        executions.length === 0
           ? Effect.succeed(new Set())
           : run(
               Effect.map(
                 ids_(sql`
-                  update runs
-                  set lease_until = clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond'
-                  where worker = ${worker} and status = 'RUNNING' and ${sql.in("id", ids)}
-                  returning id`),
+                  update runs set lease_until = ${lease(leaseMillis)}
+                  from jsonb_to_recordset(${sql.json(executions.map(({ epoch, id }) => ({ epoch, id })))})
+                    as own (id text, epoch integer)
+                  where runs.id = own.id and runs.epoch = own.epoch
+                    and worker = ${worker} and status = 'RUNNING'
+                  returning runs.id`),
                 (renewed) => new Set(renewed.map(({ id }) => id))
               )
             ),
-      finish: (id, worker, outcome, at) => {
-        const { inputTokens, outputTokens } = outcome.usage
-        return run(
-          returnedRow(sql`
-            update runs
-            set status = ${outcome.status},
-              output = ${outcome.status === "COMPLETED" ? outcome.output : null},
-              error = ${outcome.status === "FAILED" ? outcome.error : null},
-              input_tokens = ${inputTokens}, output_tokens = ${outputTokens},
-              worker = null, lease_until = null, updated_at = ${at}
-            where id = ${id} and worker = ${worker} and status = 'RUNNING'
-            returning id`)
-        )
-      },
-      release: (worker) =>
+      finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }) =>
         run(
-          Effect.asVoid(sql`
-            update runs set status = 'PENDING', worker = null, lease_until = null
-            where worker = ${worker} and status = 'RUNNING'`)
+          returnedRow(sql`
+            with ended as (
+              update runs
+              set status = ${outcome.status},
+                output = ${outcome.status === "COMPLETED" ? outcome.output : null},
+                error = ${outcome.status === "FAILED" ? outcome.error : null},
+                input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
+                first_token_at = coalesce(first_token_at, ${firstTokenAt}::timestamptz),
+                finished_at = ${at}, updated_at = ${at}
+              where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
+              returning id)
+            select id from ended
+            union all
+            select id from runs
+            where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = ${outcome.status}`)
+        ),
+      cancel: (id, at) =>
+        run(
+          returnedRow(sql`
+            update runs set status = 'CANCELLED', finished_at = ${at}, updated_at = ${at}
+            where id = ${id} and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
+            returning id`)
+        ),
+      release: (worker, { crashed, maxCrashes }) =>
+        run(
+          Effect.asVoid(
+            crashed
+              ? sql`
+                update runs
+                set ${lost(maxCrashes)}, lease_until = null,
+                  status = case when crashes + 1 >= ${maxCrashes}::int then 'FAILED' else 'PENDING' end
+                where worker = ${worker} and status = 'RUNNING'`
+              : sql`
+                update runs set status = 'PENDING', lease_until = null
+                where worker = ${worker} and status = 'RUNNING'`
+          )
         )
     })
   })
