@@ -8,12 +8,12 @@ export interface RegistryEntry {
 }
 
 const registry: Readonly<Record<string, RegistryEntry>> = {
-  asana: { name: "Asana", kind: "mcp", defaultScopes: ["default"], mcpUrl: "https://mcp.asana.com/sse" },
+  asana: { name: "Asana", kind: "mcp", defaultScopes: ["default"], mcpUrl: "https://mcp.asana.com/v2/mcp" },
   atlassian: {
     name: "Atlassian",
     kind: "mcp",
     defaultScopes: ["read:jira-work", "read:confluence-content.all"],
-    mcpUrl: "https://mcp.atlassian.com/v1/sse"
+    mcpUrl: "https://mcp.atlassian.com/v1/mcp"
   },
   github: {
     name: "GitHub",

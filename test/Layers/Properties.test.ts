@@ -68,6 +68,11 @@ class World extends Context.Service<
         )
       const agentId = yield* create("/api/agents", { name: "a" })
       const connectorId = yield* create("/api/connectors", { type: "custom" })
+      const providerKeyId = yield* create("/api/provider-keys", {
+        name: "k",
+        provider: "offline",
+        model: "m"
+      })
       const cronJobId = yield* create("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" })
       return {
         send: (method: string, path: string, body: string) =>
@@ -83,7 +88,8 @@ class World extends Context.Service<
           workspaceId,
           projectId: yield* create("/api/projects", { name: "p" }),
           agentId,
-          providerKeyId: yield* create("/api/provider-keys", { name: "k", provider: "offline", model: "m" }),
+          providerKeyId,
+          defaultProviderKeyId: providerKeyId,
           connectorIds: [connectorId],
           conversationId: null,
           schedule: "@daily",

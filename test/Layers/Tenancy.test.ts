@@ -173,7 +173,7 @@ type World = Effect.Success<typeof makeWorld>
 
 /** What an id field of the name means: `connectorIds` are connectors, `id` what the endpoint is about. */
 const kindOfField = (operation: Operation, name: string) =>
-  name === "id" ? kindOf(operation) : name.replace(/Ids?$/, "")
+  name === "id" ? kindOf(operation) : name.replace(/^defaultP/, "p").replace(/Ids?$/, "")
 
 /** A valid request of mine in every other respect, with `replaced` in one id field. */
 const request = ({ mine, send }: World, operation: Operation, idField: string, replaced: string) => {

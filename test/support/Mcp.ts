@@ -145,6 +145,7 @@ export const startScripted = (options: {
   readonly answer?: (asked: Asked) => object | typeof handled | undefined
 }) => {
   const versions = options.versions ?? ["2025-11-25"]
+  /** The methods of all messages so far, or of HTTP where there was none. */
   const asked: Array<string> = []
   const usual = ({ method, params }: Asked): object | undefined => {
     switch (method) {
@@ -166,6 +167,7 @@ export const startScripted = (options: {
     startHttp(async (request, response) => {
       const body = await readBody(request)
       if (body === "") {
+        asked.push(request.method ?? "")
         response.writeHead(405).end()
         return
       }

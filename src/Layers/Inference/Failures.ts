@@ -9,6 +9,13 @@ export interface Failure {
   readonly retryAfterMillis: number | null
 }
 
+/** What is known around a failure: whether anything was told before, and what must not be said. */
+export interface FailureContext {
+  readonly hasBegun: boolean
+  readonly now: number
+  readonly secret: string | null
+}
+
 type Reason = InferenceError["reason"]
 
 const said = 300
@@ -18,11 +25,11 @@ const said = 300
  * the headers, only the provider's own sentence is taken over, without the key, and not where keys are
  * what it is about.
  */
-export const failureOf = (raw: unknown, secret: string | null, now: number): Failure => {
+export const failureOf = (raw: unknown, { hasBegun, now, secret }: FailureContext): Failure => {
   const refusal = refusalOf(raw)
   if (refusal !== undefined) return finally_("bad_request", `baseUrl: ${refusal.error}`)
-  const { body, headers, message, name, status } = read(raw)
-  const reason = reasonOf(status, `${body} ${message}`, name)
+  const { body, headers, message, name, status, type } = read(raw)
+  const reason = reasonOf(status, `${body} ${message} ${type}`, name, hasBegun)
   const words = quote(sentenceOf(body) ?? message, secret)
   const detail = reason === "authentication" || words === "" ? "" : `: ${words}`
   return {
@@ -55,7 +62,7 @@ const sentences: Readonly<Record<Reason, string>> = {
   unknown: "the model provider answered with something that can't be read"
 }
 
-const reasonOf = (status: number | undefined, text: string, name: string): Reason => {
+const reasonOf = (status: number | undefined, text: string, name: string, hasBegun: boolean): Reason => {
   if (
     /insufficient_quota|exceeded your current quota|billing|credit balance/iu.test(text) &&
     status !== 500
@@ -67,36 +74,29 @@ const reasonOf = (status: number | undefined, text: string, name: string): Reaso
   }
   if (/content_filter|content_policy|PROHIBITED_CONTENT/u.test(text)) return "content_filter"
   if (/API key not valid|invalid_api_key|API_KEY_INVALID/u.test(text)) return "authentication"
-  switch (status) {
-    case undefined:
-      return /JSONParse|TypeValidation|InvalidResponse|NoContent|EmptyResponse/u.test(name)
-        ? "unknown"
-        : "unreachable"
-    case 400:
-    case 405:
-    case 409:
-    case 415:
-    case 422:
-      return "bad_request"
-    case 401:
-      return "authentication"
-    case 402:
-      return "quota_exceeded"
-    case 403:
-      return "permission"
-    case 404:
-    case 410:
-      return "not_found"
-    case 413:
-      return "context_length"
-    case 408:
-    case 429:
-      return status === 429 ? "rate_limited" : "overloaded"
-    default:
-      if (status >= 500) return "overloaded"
-      // A stream that began well and broke arrives as an error with the status of its beginning.
-      return status < 300 ? (/JSONParse|TypeValidation/u.test(name) ? "unknown" : "truncated") : "bad_request"
-  }
+  // What is sent in a stream that began well has no status of its own.
+  if (status === undefined && /server_error|overloaded_error|api_error/u.test(text)) return "overloaded"
+  if (status === undefined || status < 300) return brokenStream(status, name, hasBegun)
+  return reasons.get(status) ?? (status >= 500 ? "overloaded" : "bad_request")
+}
+
+const reasons: ReadonlyMap<number, Reason> = new Map([
+  [401, "authentication"],
+  [402, "quota_exceeded"],
+  [403, "permission"],
+  [404, "not_found"],
+  [408, "overloaded"],
+  [410, "not_found"],
+  [413, "context_length"],
+  [429, "rate_limited"]
+])
+
+/** No connection, or one that broke: what was sent until then decides what it means. */
+const brokenStream = (status: number | undefined, name: string, hasBegun: boolean): Reason => {
+  if (/JSONParse|TypeValidation/u.test(name)) return "unknown"
+  if (hasBegun) return "truncated"
+  const isNetwork = status !== undefined || /APICallError|TypeError/u.test(name)
+  return isNetwork && !/InvalidResponse/u.test(name) ? "unreachable" : "unknown"
 }
 
 const read = (raw: unknown) => {
@@ -107,10 +107,17 @@ const read = (raw: unknown) => {
     name: `${own.name} ${cause}`,
     message:
       typeof raw === "string" ? raw : typeof fields.message === "string" ? fields.message : own.message,
-    status: typeof fields.statusCode === "number" ? fields.statusCode : undefined,
+    type: typeof fields.type === "string" ? fields.type : "",
+    status: typeof fields.statusCode === "number" ? fields.statusCode : statusWithin(own.message),
     headers: (fields.responseHeaders ?? {}) as Readonly<Record<string, string | undefined>>,
     body: typeof fields.responseBody === "string" ? fields.responseBody.slice(0, 10_000) : ""
   }
+}
+
+/** Gemini says in the stream what went wrong, which its package takes for a part that it does not know. */
+const statusWithin = (message: string): number | undefined => {
+  const [, code] = /^Type validation failed: Value: \{"error":\{"code":(\d{3})\b/u.exec(message) ?? []
+  return code === undefined ? undefined : Number(code)
 }
 
 /** `{"error":{"message":…}}`, as every protocol here has it. */

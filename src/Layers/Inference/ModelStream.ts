@@ -81,6 +81,7 @@ const open = Effect.fnUntraced(function* (options: StreamOptions, request: Infer
   const controller = new AbortController()
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
   let isIdle = false
+  let hasBegun = false
   let lastHeard = yield* Clock.currentTimeMillis
   const close = () => {
     controller.abort()
@@ -91,7 +92,7 @@ const open = Effect.fnUntraced(function* (options: StreamOptions, request: Infer
   const failed = (raw: unknown): Failure =>
     isIdle
       ? finally_("timeout", `the model provider sent nothing for ${idleMillis / 1000} s`)
-      : failureOf(raw, secret, clock.currentTimeMillisUnsafe())
+      : failureOf(raw, { hasBegun, now: clock.currentTimeMillisUnsafe(), secret })
   const ask = <A>(promise: () => PromiseLike<A>) =>
     Effect.tryPromise({ try: async () => await promise(), catch: failed })
 
@@ -119,18 +120,21 @@ const open = Effect.fnUntraced(function* (options: StreamOptions, request: Infer
       lastHeard = clock.currentTimeMillisUnsafe()
       if (isIdle) return yield* Effect.fail(failed(undefined))
       if (done) return undefined
-      const event = yield* toEvent(value, failed)
-      if (event !== undefined) return event
+      const event = yield* toEvent(value, failed, hasBegun)
+      if (event === undefined) continue
+      hasBegun = true
+      return event
     }
   })
   const first = yield* next
-  if (first === undefined) return yield* Effect.fail(finally_("truncated", "the model sent no answer"))
+  if (first === undefined) return yield* Effect.fail(noAnswer)
   return { first, next }
 })
 
 const toEvent = (
   part: LanguageModelV4StreamPart,
-  failed: (raw: unknown) => Failure
+  failed: (raw: unknown) => Failure,
+  hasBegun: boolean
 ): Effect.Effect<InferenceEvent | undefined, Failure> => {
   switch (part.type) {
     case "text-delta":
@@ -158,7 +162,7 @@ const toEvent = (
         case "length":
           return Effect.fail(finally_("truncated", "the model stopped at its limit of output tokens"))
         case "interrupted":
-          return Effect.fail(finally_("truncated", "the answer of the model was cut off"))
+          return Effect.fail(hasBegun ? cutOff : noAnswer)
         case "error":
           return Effect.fail(finally_("unknown", "the model provider broke the answer off"))
         default: {
@@ -174,6 +178,9 @@ const toEvent = (
       return Effect.succeed(undefined)
   }
 }
+
+const cutOff = finally_("truncated", "the answer of the model was cut off")
+const noAnswer = finally_("unknown", "the model provider answered with something that can't be read")
 
 const whole = (tokens: number | undefined): number =>
   tokens === undefined || !Number.isFinite(tokens) ? 0 : Math.max(0, Math.trunc(tokens))

@@ -1,0 +1,323 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { TestClock } from "effect/testing"
+import * as Repo from "../../../src/Layers/Repo.ts"
+import * as Ring from "../../../src/Layers/SecretBox/Ring.ts"
+import * as Tools from "../../../src/Layers/Tools.ts"
+import type { StoredConnector } from "../../../src/Schemas/Connector.ts"
+import type { ConnectorId, ProjectId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import { AddressRefused } from "../../../src/Schemas/Outbound.ts"
+import { builtinNames } from "../../../src/Schemas/ToolName.ts"
+import { ConnectorHealth } from "../../../src/Services/ConnectorHealth.ts"
+import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
+import { Ids } from "../../../src/Services/Ids.ts"
+import { Outbound } from "../../../src/Services/Outbound.ts"
+import { SecretBox } from "../../../src/Services/SecretBox.ts"
+import { Settings } from "../../../src/Services/Settings.ts"
+import { ToolError, ToolSource } from "../../../src/Services/ToolSource.ts"
+import { makeConnector } from "../../contract/ConnectorRepo.ts"
+import { makeProject, makeWorkspace, newId } from "../../support/Fixtures.ts"
+import { eventually, freePort, handled, listedTool, startScripted } from "../../support/Mcp.ts"
+
+/** Connects to every address but one. */
+const guarded: typeof fetch = (input, init) =>
+  String(input).includes("refused.test")
+    ? Promise.reject(
+        new TypeError("fetch failed", {
+          cause: new AddressRefused({ error: "metadata.url: the address is private" })
+        })
+      )
+    : fetch(input, init)
+
+const logged: Array<unknown> = []
+const layerLog = Logger.layer([Logger.make(({ message }) => void logged.push(message))])
+
+const layer = Tools.layer.pipe(
+  Layer.provideMerge(ConnectorHealth.layer),
+  Layer.provideMerge(Repo.layerMemory),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Layer.succeed(Settings, Settings.defaults),
+      Layer.succeed(Outbound, { guarded, trusted: fetch }),
+      Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] }),
+      Ids.layer,
+      layerLog
+    )
+  )
+)
+
+/** A connector of type mcp to this address, with a credential if one is given. */
+const connect = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  url: string,
+  { credential, ...given }: Partial<StoredConnector> & { readonly credential?: string } = {}
+) {
+  const id = yield* newId<ConnectorId>("connector")
+  const secret = Redacted.make(JSON.stringify(credential ?? ""))
+  const sealed = credential === undefined ? null : yield* (yield* SecretBox).seal(id, secret)
+  return yield* makeConnector(workspaceId, {
+    id,
+    providerId: "files",
+    metadata: { url },
+    hasCredential: sealed !== null,
+    sealedCredential: sealed,
+    ...given
+  })
+})
+
+const connectorTools = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  scope: { readonly projectId?: ProjectId; readonly connectorIds?: ReadonlyArray<string> } = {}
+) {
+  const all = yield* (yield* ToolSource).tools({ workspaceId, projectId: null, connectorIds: null, ...scope })
+  return all.slice(3)
+})
+
+const names = (tools: ReadonlyArray<{ readonly definition: { readonly name: string } }>) =>
+  tools.map(({ definition }) => definition.name)
+
+const statusOf = (id: ConnectorId) =>
+  Effect.flatMap(ConnectorRepo, (repo) =>
+    Effect.map(repo.find(id), (found) => Option.getOrThrow(found).status)
+  )
+
+const callFirst = Effect.fnUntraced(function* (workspaceId: WorkspaceId, argument: object = {}) {
+  const [tool] = yield* connectorTools(workspaceId)
+  if (tool === undefined) return yield* Effect.die("no tool")
+  return yield* tool.call(argument as Record<string, string>)
+})
+
+const deadUrl = Effect.map(freePort, (port) => `http://127.0.0.1:${port}/mcp`)
+
+describe("tools of connectors", () => {
+  it.effect("are those of their servers, after the built-in ones, and can be called", () =>
+    Effect.gen(function* () {
+      const inputSchema = { type: "object", required: ["q"], properties: { q: { type: "string" } } }
+      const { asked, url } = yield* startScripted({
+        tools: [
+          listedTool("find.it", { inputSchema, annotations: { readOnlyHint: true } }),
+          listedTool("long", { description: "🙂".repeat(2_000), inputSchema: { type: "object" } })
+        ]
+      })
+      const workspaceId = yield* makeWorkspace
+      yield* connect(workspaceId, url)
+      const scope = { workspaceId, projectId: null, connectorIds: null }
+      assert.deepStrictEqual(names(yield* (yield* ToolSource).tools(scope)), [
+        ...builtinNames,
+        "files__find_it",
+        "files__long"
+      ])
+      const [find, long] = yield* connectorTools(workspaceId)
+      assert.deepStrictEqual(find?.definition, {
+        name: "files__find_it",
+        description: "does find.it",
+        parameters: inputSchema,
+        readOnly: true
+      })
+      assert.deepStrictEqual(long?.definition, {
+        name: "files__long",
+        description: "🙂".repeat(1_024),
+        parameters: { type: "object", properties: {} },
+        readOnly: false
+      })
+      assert.strictEqual(yield* callFirst(workspaceId, { q: "x" }), "find.it done")
+      const calls = () => asked.filter((method) => method === "tools/call").length
+      const error = yield* Effect.flip(callFirst(workspaceId, { q: 1 }))
+      assert.instanceOf(error, ToolError)
+      assert.match(error.error, /^q: /u)
+      assert.strictEqual(calls(), 1, "the server was asked for what it does not take")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("are those of the workspace and project, or of the connectors named, while switched on", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startScripted({ tools: [listedTool("a")] })
+      const workspaceId = yield* makeWorkspace
+      const projectId = (yield* makeProject(workspaceId)).id
+      yield* connect(workspaceId, url, { providerId: "all" })
+      const own = yield* connect(workspaceId, url, { providerId: "own", projectId })
+      const off = yield* connect(workspaceId, url, { providerId: "off", status: "INACTIVE" })
+      yield* connect(workspaceId, url, { providerId: "slack", type: "oauth" })
+      yield* connect(yield* makeWorkspace, url, { providerId: "elsewhere" })
+      const seen = (scope: Parameters<typeof connectorTools>[1]) =>
+        Effect.map(connectorTools(workspaceId, scope), names)
+      assert.deepStrictEqual(yield* seen({}), ["all__a"])
+      assert.deepStrictEqual(yield* seen({ projectId }), ["all__a", "own__a"])
+      assert.deepStrictEqual(yield* seen({ connectorIds: [own.id, off.id] }), ["own__a"])
+      assert.deepStrictEqual(yield* seen({ connectorIds: [] }), [])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("of two connectors of one provider keep apart, also while one is away", () =>
+    Effect.gen(function* () {
+      const [first, second] = yield* Effect.all([
+        startScripted({ tools: [listedTool("a"), listedTool("a")] }),
+        startScripted({ tools: [listedTool("a"), listedTool("b")] })
+      ])
+      const workspaceId = yield* makeWorkspace
+      const one = yield* connect(workspaceId, first.url)
+      yield* connect(workspaceId, second.url)
+      const [a, other, b] = names(yield* connectorTools(workspaceId))
+      assert.deepStrictEqual([a, b], ["files__a", "files__b"])
+      assert.match(other ?? "", /^files__a_[0-9a-f]{8}$/u)
+      yield* first.stop
+      yield* Effect.flip(callFirst(workspaceId))
+      assert.strictEqual(yield* statusOf(one.id), "ERROR")
+      assert.deepStrictEqual(names(yield* connectorTools(workspaceId)), [other, b])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("are left out where a server fails, which is told, and not asked for again for 30 s", () =>
+    Effect.gen(function* () {
+      let isUp = false
+      const server = yield* startScripted({
+        tools: [listedTool("a")],
+        answer: ({ response }) => {
+          if (isUp) return undefined
+          response.writeHead(503).end()
+          return handled
+        }
+      })
+      const workspaceId = yield* makeWorkspace
+      const { id } = yield* connect(workspaceId, server.url)
+      assert.deepStrictEqual(yield* connectorTools(workspaceId), [])
+      assert.strictEqual(yield* statusOf(id), "ERROR")
+      const tries = server.asked.length
+      isUp = true
+      yield* TestClock.adjust("29 seconds")
+      assert.deepStrictEqual(yield* connectorTools(workspaceId), [])
+      assert.strictEqual(server.asked.length, tries)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(names(yield* connectorTools(workspaceId)), ["files__a"])
+      assert.strictEqual(yield* statusOf(id), "ACTIVE")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("are there at once when a failed connector is changed", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startScripted({ tools: [listedTool("a")] })
+      const workspaceId = yield* makeWorkspace
+      const connector = yield* connect(workspaceId, yield* deadUrl)
+      assert.deepStrictEqual(yield* connectorTools(workspaceId), [])
+      yield* (yield* ConnectorRepo).update({ ...connector, status: "ERROR", metadata: { url } })
+      assert.deepStrictEqual(names(yield* connectorTools(workspaceId)), ["files__a"])
+      assert.strictEqual(yield* statusOf(connector.id), "ACTIVE")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("of one that works again stay away while the plan has no room for it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startScripted({ tools: [listedTool("a")] })
+      const workspaceId = yield* makeWorkspace
+      const { id } = yield* connect(workspaceId, url, { status: "ERROR" })
+      yield* Effect.replicateEffect(connect(workspaceId, url, { type: "other" }), 5)
+      assert.deepStrictEqual(yield* connectorTools(workspaceId), [])
+      assert.strictEqual(yield* statusOf(id), "ERROR")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("sign in with the credential; one that can't be opened is an error, and neither is told", () =>
+    Effect.gen(function* () {
+      const seen: Array<string | undefined> = []
+      const { url } = yield* startScripted({
+        tools: [listedTool("a")],
+        answer: ({ request, response }) => {
+          seen.push(request.headers.authorization)
+          if (request.headers.authorization !== "Bearer canary-right") {
+            response.writeHead(401).end()
+            return handled
+          }
+          return undefined
+        }
+      })
+      const workspaceId = yield* makeWorkspace
+      const right = yield* connect(workspaceId, url, { credential: "canary-right" })
+      const wrong = yield* connect(workspaceId, url, { credential: "canary-wrong" })
+      const spoiled = yield* connect(workspaceId, url, {
+        hasCredential: true,
+        sealedCredential: right.sealedCredential
+      })
+      const before = logged.length
+      assert.deepStrictEqual(names(yield* connectorTools(workspaceId)), ["files__a"])
+      assert.deepStrictEqual(
+        [yield* statusOf(right.id), yield* statusOf(wrong.id), yield* statusOf(spoiled.id)],
+        ["ACTIVE", "ERROR", "ERROR"]
+      )
+      assert.deepStrictEqual([...new Set(seen)].sort(), ["Bearer canary-right", "Bearer canary-wrong"])
+      const told = JSON.stringify(logged.slice(before))
+      assert.include(told, wrong.id)
+      assert.include(told, "metadata.credential: can't be opened")
+      assert.notInclude(told, "canary")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("tell the model why a call failed, and nothing of the machine", () =>
+    Effect.gen(function* () {
+      const server = yield* startScripted({ tools: [listedTool("a")] })
+      const workspaceId = yield* makeWorkspace
+      const { id } = yield* connect(workspaceId, server.url)
+      const [tool] = yield* connectorTools(workspaceId)
+      yield* server.stop
+      const error = yield* Effect.flip(tool?.call({}) ?? Effect.die("no tool"))
+      assert.deepStrictEqual(error, new ToolError({ error: "the server could not be reached" }))
+      assert.strictEqual(yield* statusOf(id), "ERROR")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("say in its words what the guard of outgoing requests refuses", () =>
+    Effect.gen(function* () {
+      const workspaceId = yield* makeWorkspace
+      const { id } = yield* connect(workspaceId, "http://refused.test/mcp")
+      const before = logged.length
+      assert.deepStrictEqual(yield* connectorTools(workspaceId), [])
+      assert.strictEqual(yield* statusOf(id), "ERROR")
+      assert.include(JSON.stringify(logged.slice(before)), "metadata.url: the address is private")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("do not wait longer than 10 s for a server that does not answer", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* startScripted({ answer: () => handled })
+      const workspaceId = yield* makeWorkspace
+      const { id } = yield* connect(workspaceId, url)
+      const fiber = yield* Effect.forkChild(connectorTools(workspaceId))
+      yield* eventually(() => asked.length > 0)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(yield* Fiber.join(fiber), [])
+      assert.strictEqual(yield* statusOf(id), "ERROR")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("end their session when nobody has used them for 5 minutes", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* startScripted({
+        tools: [listedTool("a")],
+        answer: ({ response }) => void response.setHeader("mcp-session-id", "s1")
+      })
+      const workspaceId = yield* makeWorkspace
+      yield* connect(workspaceId, url)
+      yield* callFirst(workspaceId)
+      yield* TestClock.adjust("4 minutes")
+      yield* callFirst(workspaceId)
+      yield* TestClock.adjust("4 minutes")
+      assert.notInclude(asked, "DELETE")
+      yield* TestClock.adjust("2 minutes")
+      yield* eventually(() => asked.includes("DELETE"))
+      assert.strictEqual(yield* callFirst(workspaceId), "a done")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("make an error of an address that is none", () =>
+    Effect.gen(function* () {
+      const workspaceId = yield* makeWorkspace
+      const { id } = yield* connect(workspaceId, "ftp://example.org/")
+      assert.deepStrictEqual(yield* connectorTools(workspaceId), [])
+      assert.strictEqual(yield* statusOf(id), "ERROR")
+    }).pipe(Effect.provide(layer))
+  )
+})

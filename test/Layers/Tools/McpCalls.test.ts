@@ -1,0 +1,178 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { eventually, handled, listedTool, readBody, startHttp, startScripted } from "../../support/Mcp.ts"
+import { failure, makeClients, serverAt, using } from "../../support/McpClients.ts"
+
+describe("calls of MCP clients", () => {
+  it.live("take no answer of more than 4 MiB", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startScripted({
+        tools: [listedTool("big"), listedTool("small")],
+        answer: ({ method, params }) =>
+          method === "tools/call" && params.name === "big"
+            ? { content: [{ type: "text", text: "x".repeat(5_000_000) }] }
+            : undefined
+      })
+      const { call } = yield* using(serverAt(url))
+      assert.deepInclude(yield* failure(call("big")), {
+        reason: "answer",
+        error: "the answer of the server is too large"
+      })
+      assert.strictEqual(yield* call("small"), "small done")
+    })
+  )
+
+  it.live("give structured content where there is no text, and survive what is nested beyond reason", () =>
+    Effect.gen(function* () {
+      const answers: Record<string, object> = {
+        plain: { content: [], structuredContent: { a: [1, "b\u0000"] } },
+        deep: { content: [], structuredContent: { at: "deep" } },
+        both: { content: [{ type: "text", text: "words" }], structuredContent: { a: 1 } },
+        neither: { content: [] },
+        silent: { content: [], isError: true }
+      }
+      const { url } = yield* startScripted({
+        tools: Object.keys(answers).map((name) => listedTool(name)),
+        answer: ({ id, method, params, response }) => {
+          if (method !== "tools/call") return undefined
+          if (params.name !== "deep") return answers[params.name]
+          const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`
+          response.writeHead(200, { "content-type": "application/json" })
+          response.end(`{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${nested}}}`)
+          return handled
+        }
+      })
+      const { call } = yield* using(serverAt(url))
+      assert.deepStrictEqual(yield* call("plain"), { a: [1, "b\ufffd"] })
+      assert.strictEqual((yield* failure(call("deep"))).error, "the answer of the server can't be read")
+      assert.strictEqual(yield* call("both"), "words")
+      assert.strictEqual(yield* call("neither"), "")
+      assert.strictEqual((yield* failure(call("silent"))).error, "the tool failed without saying why")
+    })
+  )
+
+  it.live("close the connection of a call that is interrupted", () =>
+    Effect.gen(function* () {
+      let isOpen = false
+      const { url } = yield* startScripted({
+        tools: [listedTool("hang")],
+        answer: ({ method, response }) => {
+          // It does not even take note of the cancellation: nobody waits for that.
+          if (method === "notifications/cancelled") return handled
+          if (method !== "tools/call") return undefined
+          isOpen = true
+          response.once("close", () => {
+            isOpen = false
+          })
+          return handled
+        }
+      })
+      const { call } = yield* using(serverAt(url))
+      const fiber = yield* Effect.forkChild(call("hang"))
+      yield* eventually(() => isOpen)
+      const startedAt = performance.now()
+      yield* Fiber.interrupt(fiber)
+      assert.isBelow(performance.now() - startedAt, 500)
+      yield* eventually(() => !isOpen)
+    })
+  )
+
+  it.live("do not send a call again whose connection was cut", () =>
+    Effect.gen(function* () {
+      const server = yield* startScripted({
+        tools: [listedTool("cut")],
+        answer: ({ method, response }) => {
+          if (method !== "tools/call") return undefined
+          response.writeHead(200, { "content-type": "application/json" }).write("{")
+          setImmediate(() => response.destroy())
+          return handled
+        }
+      })
+      const { call } = yield* using(serverAt(server.url))
+      const error = yield* failure(call("cut"))
+      assert.strictEqual(error.error, "the connection to the server was cut before it had answered")
+      assert.strictEqual(server.asked.filter((method) => method === "tools/call").length, 1)
+    })
+  )
+
+  it.live("tell the words of the server, but no key that it says back", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startScripted({
+        tools: [listedTool("a"), listedTool("b")],
+        answer: ({ method, params, request, response, id }) => {
+          if (method !== "tools/call") return undefined
+          const key = request.headers.authorization
+          if (params.name === "a") return { isError: true, content: [{ type: "text", text: `bad: ${key}` }] }
+          const error = { code: -32602, message: `Invalid: ${key}` }
+          response.writeHead(200, { "content-type": "application/json" })
+          response.end(JSON.stringify({ jsonrpc: "2.0", id, error }))
+          return handled
+        }
+      })
+      const { call } = yield* using(serverAt(url, { authorization: "Bearer canary-canary" }))
+      assert.strictEqual((yield* failure(call("a"))).error, "bad: [hidden]")
+      assert.strictEqual(
+        (yield* failure(call("b"))).error,
+        "the server refused the request: Invalid: [hidden]"
+      )
+    })
+  )
+
+  it.live("close the longest unused connection when there are more than 256", () =>
+    Effect.gen(function* () {
+      let made = 0
+      const { asked, url } = yield* startScripted({
+        tools: [listedTool("a")],
+        answer: ({ method, response }) =>
+          method === "initialize" ? void response.setHeader("mcp-session-id", `s${++made}`) : undefined
+      })
+      const clients = yield* makeClients()
+      const servers = Array.from({ length: 257 }, (_, index) => ({
+        ...serverAt(url),
+        connectorId: `conn_${index}`
+      }))
+      yield* Effect.forEach(servers, clients.tools, { concurrency: 8 })
+      yield* eventually(() => asked.includes("DELETE"))
+      assert.strictEqual(asked.filter((method) => method === "DELETE").length, 1)
+    })
+  )
+
+  it.live("are closed within 2 s, also where a server does not answer, and end sessions", () =>
+    Effect.gen(function* () {
+      let ended = 0
+      const stuck = () =>
+        startScripted({
+          tools: [listedTool("a")],
+          answer: ({ method, response }) => {
+            if (method === "initialize") response.setHeader("mcp-session-id", "s1")
+            return undefined
+          }
+        })
+      const scripted = yield* stuck()
+      const front = yield* startHttp(async (request, response) => {
+        if (request.method === "DELETE") {
+          ended++
+          return
+        }
+        const answer = await fetch(scripted.url, { method: "POST", body: await readBody(request) })
+        const session = answer.headers.get("mcp-session-id")
+        response.writeHead(answer.status, {
+          "content-type": "application/json",
+          ...(session !== null && { "mcp-session-id": session })
+        })
+        response.end(await answer.text())
+      })
+      const startedAt = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const clients = yield* makeClients()
+          const ids = Array.from({ length: 5 }, (_, index) => `conn_${index}`)
+          yield* Effect.forEach(ids, (connectorId) => clients.tools({ ...serverAt(front.url), connectorId }))
+          return performance.now()
+        })
+      )
+      assert.isBelow(performance.now() - startedAt, 2_500)
+      assert.strictEqual(ended, 5)
+    })
+  )
+})

@@ -1,0 +1,35 @@
+import * as Effect from "effect/Effect"
+import * as Mcp from "../../src/Layers/Tools/Mcp.ts"
+import { Outbound } from "../../src/Services/Outbound.ts"
+import { Settings } from "../../src/Services/Settings.ts"
+
+/** Clients that may connect to any address; the scope closes them. */
+export const makeClients = (toolTimeoutMillis = 5_000) =>
+  Mcp.make.pipe(
+    Effect.provideService(Outbound, { guarded: fetch, trusted: fetch }),
+    Effect.provideService(Settings, { ...Settings.defaults, toolTimeoutMillis })
+  )
+
+export const serverAt = (url: string, headers: Record<string, string> = {}) => ({
+  connectorId: "conn_1",
+  url,
+  headers
+})
+
+/** What a test needs to call the tools of one server by name. */
+export const using = Effect.fnUntraced(function* (
+  server: ReturnType<typeof serverAt>,
+  toolTimeoutMillis?: number
+) {
+  const clients = yield* makeClients(toolTimeoutMillis)
+  const tools = yield* clients.tools(server)
+  const named = (name: string) => {
+    const tool = tools.find((candidate) => candidate.name === name)
+    return tool === undefined ? Effect.die(`no tool ${name}`) : Effect.succeed(tool)
+  }
+  const call = (name: string, argument: Record<string, string | number> = {}) =>
+    Effect.flatMap(named(name), (tool) => clients.call(server, tool, argument))
+  return { call, clients, tools }
+})
+
+export const failure = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.flip(effect)
