@@ -4,6 +4,7 @@ import { AgentInactive as AgentInactiveError } from "../Schemas/Agent.ts"
 import { PlanLimitExceeded as PlanLimitExceededError } from "../Schemas/Connector.ts"
 import { ConversationBusy as ConversationBusyError } from "../Schemas/Conversation.ts"
 import * as Errors from "../Schemas/Errors.ts"
+import { RunFinished as RunFinishedError } from "../Schemas/Run.ts"
 
 /** The body of every error response (CONTRACT.md section 2). */
 export const ErrorBody = Schema.Struct({
@@ -70,6 +71,7 @@ export const Forbidden = respond(403, {
 })
 export const NotFound = respond(404, { not_found: Errors.NotFound })
 export const AgentInactive = respond(409, { agent_inactive: AgentInactiveError })
+export const RunFinished = respond(409, { run_finished: RunFinishedError })
 export const BusyOrInactive = respond(409, {
   conversation_busy: ConversationBusyError,
   agent_inactive: AgentInactiveError

@@ -14,8 +14,8 @@ import { Memory } from "../Services/Memory.ts"
 import { Projects } from "../Services/Projects.ts"
 import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { References } from "../Services/References.ts"
+import { RunDispatch } from "../Services/RunDispatch.ts"
 import { Runs } from "../Services/Runs.ts"
-import { RunWakeup } from "../Services/RunWakeup.ts"
 import { Tokens } from "../Services/Tokens.ts"
 import { Turns } from "../Services/Turns.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
@@ -40,7 +40,7 @@ export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
     Workspaces.layer
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(Turns.layer, References.layer, Access.layer)),
-    Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunWakeup.layer)),
+    Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunDispatch.layer)),
     Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
     Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorHealth.layer))
   )

@@ -8,6 +8,7 @@ import * as MemoryProjectRepo from "./Repo/Memory/ProjectRepo.ts"
 import * as MemoryProviderKeyRepo from "./Repo/Memory/ProviderKeyRepo.ts"
 import * as MemoryRunJournal from "./Repo/Memory/RunJournal.ts"
 import * as MemoryRunRepo from "./Repo/Memory/RunRepo.ts"
+import * as MemorySignals from "./Repo/Memory/Signals.ts"
 import {
   layerHealth as layerMemoryHealth,
   layerTransaction as layerMemoryTransaction,
@@ -30,6 +31,7 @@ import * as PostgresProjectRepo from "./Repo/Postgres/ProjectRepo.ts"
 import * as PostgresProviderKeyRepo from "./Repo/Postgres/ProviderKeyRepo.ts"
 import * as PostgresRunJournal from "./Repo/Postgres/RunJournal.ts"
 import * as PostgresRunRepo from "./Repo/Postgres/RunRepo.ts"
+import * as PostgresSignals from "./Repo/Postgres/Signals.ts"
 import * as PostgresTokenRepo from "./Repo/Postgres/TokenRepo.ts"
 import * as PostgresUserRepo from "./Repo/Postgres/UserRepo.ts"
 import * as PostgresWorkspaceRepo from "./Repo/Postgres/WorkspaceRepo.ts"
@@ -47,6 +49,7 @@ export const layerMemory = Layer.mergeAll(
   MemoryProviderKeyRepo.layer,
   MemoryRunJournal.layer,
   MemoryRunRepo.layer,
+  MemorySignals.layer,
   MemoryTokenRepo.layer,
   MemoryUserRepo.layer,
   MemoryWorkspaceRepo.layer
@@ -65,6 +68,7 @@ export const layerPostgres = Layer.mergeAll(
   PostgresProviderKeyRepo.layer,
   PostgresRunJournal.layer,
   PostgresRunRepo.layer,
+  PostgresSignals.layer,
   PostgresTokenRepo.layer,
   PostgresUserRepo.layer,
   PostgresWorkspaceRepo.layer

@@ -51,6 +51,8 @@ export const layer = Layer.effect(
       worker: Option.isNone(url) ? "embedded" : `node_${randomUUID()}`,
       leaseMillis: yield* seconds("AGENTD_LEASE_SECONDS", defaults.leaseMillis, 3600),
       runConcurrency: yield* whole("AGENTD_RUN_CONCURRENCY", defaults.runConcurrency, 1, 1000),
+      runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE", defaults.runsPerWorkspace, 1, 1000),
+      maxCrashes: defaults.maxCrashes,
       drainMillis: yield* Config.map(
         whole("AGENTD_DRAIN_SECONDS", defaults.drainMillis / 1000, 0, 3600),
         (value) => value * 1000

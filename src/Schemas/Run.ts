@@ -1,8 +1,10 @@
 import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, ProjectId, ProviderKeyId, RunId, WorkspaceId } from "./Ids.ts"
+import type { JournalStep } from "./Journal.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
-import { noUsage, Usage } from "./Usage.ts"
+import { ToolResult } from "./Tool.ts"
+import { addUsage, noUsage, Usage } from "./Usage.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
 export const RunStatus = Schema.Literals([
@@ -75,6 +77,37 @@ export const StoredRun = Schema.Struct({
 })
 export type StoredRun = typeof StoredRun.Type
 
+/** A finished step as callers see it: without what only the provider needs. */
+export const RunStep = Schema.Union([
+  Schema.Struct({
+    index: Schema.Int,
+    type: Schema.Literal("model"),
+    text: Schema.String,
+    toolCalls: Schema.Array(
+      Schema.Struct({ id: Schema.String, name: Schema.String, arguments: Schema.Json })
+    ),
+    usage: Usage
+  }),
+  Schema.Struct({ index: Schema.Int, type: Schema.Literal("tool"), result: ToolResult })
+])
+export type RunStep = typeof RunStep.Type
+
+/** CONTRACT.md section 8, GET /api/runs/{id}. Waiting began at `createdAt`. */
+export const RunDetail = Schema.Struct({
+  ...Run.fields,
+  agentId: Schema.NullOr(AgentId),
+  cronJobId: Schema.NullOr(CronJobId),
+  autonomyLevel: AutonomyLevel,
+  error: Schema.NullOr(Schema.String),
+  steps: Schema.Array(RunStep),
+  usage: Usage,
+  attempts: Schema.Int,
+  startedAt: Schema.NullOr(Timestamp),
+  firstTokenAt: Schema.NullOr(Timestamp),
+  finishedAt: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "RunDetail" })
+export type RunDetail = typeof RunDetail.Type
+
 /** What a run has before anybody executed it. */
 export const unstarted = {
   output: null,
@@ -110,3 +143,37 @@ export const toRun = (stored: StoredRun): Run => ({
   createdAt: stored.createdAt,
   updatedAt: stored.updatedAt
 })
+
+/** A run with its finished steps in order. Until it is over, what it cost is what its steps did. */
+export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, JournalStep>): RunDetail => {
+  const ordered = Array.from(steps).sort(([a], [b]) => a - b)
+  const spent = ordered.reduce(
+    (usage, [, step]) => (step.type === "model" ? addUsage(usage, step.usage) : usage),
+    noUsage
+  )
+  return {
+    ...toRun(stored),
+    agentId: stored.agentId,
+    cronJobId: stored.cronJobId,
+    autonomyLevel: stored.autonomyLevel,
+    error: stored.error,
+    steps: ordered.map(([index, step]) =>
+      step.type === "tool"
+        ? { index, ...step }
+        : {
+            index,
+            ...step,
+            toolCalls: step.toolCalls.map(({ arguments: argument, id, name }) => ({
+              id,
+              name,
+              arguments: argument
+            }))
+          }
+    ),
+    usage: isTerminal(stored.status) && stored.status !== "CANCELLED" ? stored.usage : spent,
+    attempts: stored.attempts,
+    startedAt: stored.startedAt,
+    firstTokenAt: stored.firstTokenAt,
+    finishedAt: stored.finishedAt
+  }
+}

@@ -2,16 +2,29 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type Agent, AgentInactive } from "../Schemas/Agent.ts"
-import type { Forbidden, InvalidInput, Unavailable } from "../Schemas/Errors.ts"
+import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
-import { type CreateTask, type Run, type RunStatus, toRun } from "../Schemas/Run.ts"
+import {
+  type CreateTask,
+  type Run,
+  type RunDetail,
+  RunFinished,
+  type RunStatus,
+  type StoredRun,
+  toRun,
+  toRunDetail,
+  unstarted
+} from "../Schemas/Run.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { References } from "./References.ts"
+import { RunDispatch } from "./RunDispatch.ts"
+import { RunJournal } from "./RunJournal.ts"
 import { RunRepo } from "./RunRepo.ts"
-import { RunWakeup } from "./RunWakeup.ts"
+import { Settings } from "./Settings.ts"
+import { Signals } from "./Signals.ts"
 
 /** What a caller does with tasks and runs (specification, Tasks and runs). */
 export class Runs extends Context.Service<
@@ -22,6 +35,13 @@ export class Runs extends Context.Service<
       user: User,
       input: CreateTask
     ) => Effect.Effect<Run, AgentInactive | Forbidden | InvalidInput | Unavailable>
+    /** A run with what came of it so far. */
+    readonly get: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | Unavailable>
+    /**
+     * Ends a run that is not over: it is CANCELLED at once, and whoever executes it stops. Cancelling it
+     * again changes nothing.
+     */
+    readonly cancel: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | RunFinished | Unavailable>
     /** Newest first, with the number of all that match. */
     readonly list: (
       user: User,
@@ -47,7 +67,32 @@ export class Runs extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* RunRepo
-      const wakeup = yield* RunWakeup
+      const dispatch = yield* RunDispatch
+      const journals = yield* RunJournal
+      const { leaseMillis, runsPerWorkspace, worker } = yield* Settings
+      const signals = yield* Signals
+
+      const visible = Effect.fnUntraced(function* (user: User, id: RunId) {
+        return yield* access.visible(user, "run", yield* repo.find(id))
+      })
+      const detail = (run: StoredRun) =>
+        Effect.map(journals.steps(run.id), (steps) => toRunDetail(run, steps))
+
+      /** In a free slot of this node it begins at once; else it waits for a claim. */
+      const store = Effect.fnUntraced(function* (run: StoredRun) {
+        const local = yield* dispatch.local
+        if (local?.reserve() !== true) {
+          yield* repo.insert(run)
+          return yield* signals.publish({ type: "runs" })
+        }
+        const start = { worker, leaseMillis, perWorkspace: runsPerWorkspace }
+        const started = yield* Effect.onError(repo.insert(run, start), () => Effect.sync(local.giveBack))
+        if (started) {
+          return yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 })
+        }
+        local.giveBack()
+        yield* signals.publish({ type: "runs" })
+      }, Effect.uninterruptible)
 
       return Runs.of({
         create: Effect.fn("Runs.create")(function* (user, input) {
@@ -61,7 +106,7 @@ export class Runs extends Context.Service<
             projectId: input.projectId ?? null,
             status: "PENDING" as const,
             prompt: input.prompt,
-            output: null,
+            ...unstarted,
             createdAt: at,
             updatedAt: at,
             agentId: agent?.id ?? null,
@@ -70,13 +115,26 @@ export class Runs extends Context.Service<
             selectedProvider: input.selectedProvider ?? null,
             selectedModel: input.selectedModel ?? null,
             providerKeyId: input.providerKeyId ?? null,
-            connectorIds: input.connectorIds ?? null,
-            error: null,
-            attempts: 0
+            connectorIds: input.connectorIds ?? null
           }
-          yield* repo.insert(run)
-          yield* wakeup.notify
+          yield* store(run)
           return toRun(run)
+        }),
+        get: Effect.fn("Runs.get")(function* (user, id) {
+          return yield* detail(yield* visible(user, id))
+        }),
+        cancel: Effect.fn("Runs.cancel")(function* (user, id) {
+          yield* visible(user, id)
+          const cancelled = yield* repo.cancel(id, yield* now)
+          if (cancelled) {
+            yield* signals.publish({ type: "run", id })
+            yield* signals.publish({ type: "runs" })
+          }
+          const run = yield* visible(user, id)
+          if (run.status !== "CANCELLED") {
+            return yield* new RunFinished({ error: `the run is over: ${run.status}` })
+          }
+          return yield* detail(run)
         }),
         list: Effect.fn("Runs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

@@ -6,6 +6,10 @@ export interface SettingsShape {
   readonly worker: string
   readonly leaseMillis: number
   readonly runConcurrency: number
+  /** How many runs of one workspace execute at once, on all nodes together. */
+  readonly runsPerWorkspace: number
+  /** How often a run may lose its worker before it is given up. */
+  readonly maxCrashes: number
   readonly drainMillis: number
   readonly maxSteps: number
   readonly modelTimeoutMillis: number
@@ -32,6 +36,8 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     worker: "node",
     leaseMillis: 15_000,
     runConcurrency: 16,
+    runsPerWorkspace: 8,
+    maxCrashes: 3,
     drainMillis: 10_000,
     maxSteps: 50,
     modelTimeoutMillis: 120_000,

@@ -1,0 +1,30 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import { RunId } from "../Schemas/Ids.ts"
+
+/** `runs`: there may be a run to take up. `run`: something happened to this one. */
+export const Signal = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("runs") }),
+  Schema.Struct({ type: Schema.Literal("run"), id: RunId })
+])
+export type Signal = typeof Signal.Type
+
+/**
+ * Short messages between all nodes over one database, this one included. A hint, not a promise: one may be
+ * lost, so whoever waits for one looks now and then by itself.
+ */
+export class Signals extends Context.Service<
+  Signals,
+  {
+    /** Never fails: what can't be sent is lost. */
+    readonly publish: (signal: Signal) => Effect.Effect<void>
+    /**
+     * What is published from now on. `runs` also comes when signals may have been lost. A reader that falls
+     * behind loses the oldest.
+     */
+    readonly subscribe: Effect.Effect<Stream.Stream<Signal>, never, Scope.Scope>
+  }
+>()("agentd/Services/Signals") {}
