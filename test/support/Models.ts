@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net"
 import { text as bodyOf } from "node:stream/consumers"
 import { LLMock } from "@copilotkit/aimock"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
@@ -121,6 +123,23 @@ export const weather: ToolDefinition = {
   readOnly: true
 }
 
+/** A clock with which every pause is over at once, but none as long as `idleMillis`; tells the pauses. */
+export const makeHaste = Effect.map(Clock.Clock, (clock) => {
+  const pauses: Array<number> = []
+  const haste: Clock.Clock = {
+    ...clock,
+    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+    sleep: (duration) => {
+      const millis = Duration.toMillis(duration)
+      if (millis > 40_000) return Effect.never
+      pauses.push(millis)
+      return Effect.yieldNow
+    }
+  }
+  return { pauses, hasten: Effect.provideService(Clock.Clock, haste) }
+})
+
 /** An error as each provider words it. */
 export const refuses =
   (
@@ -195,6 +214,20 @@ export const callChunks = (protocol: Exclude<Protocol, "google">, name: string, 
       }) +
       openAi({}, "tool_calls") +
       "data: [DONE]\n\n"
+
+const endings: Readonly<Record<Protocol, string>> = {
+  openai: `${openAi({}, "stop")}data: [DONE]\n\n`,
+  "openai-compatible": `${openAi({}, "stop")}data: [DONE]\n\n`,
+  anthropic:
+    claude({ type: "content_block_stop", index: 0 }) +
+    claude({ type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage }) +
+    claude({ type: "message_stop" }),
+  google: line({ candidates: [{ content: { role: "model", parts: [] }, finishReason: "STOP", index: 0 }] })
+}
+
+/** A whole answer. */
+export const says = (protocol: Protocol, text: string): Answer =>
+  begins(textChunk(protocol, text) + endings[protocol], (response) => void response.end())
 
 /** Begins an event stream with these bytes and leaves it open. */
 export const begins =

@@ -31,13 +31,16 @@ export const failureOf = (raw: unknown, { hasBegun, now, secret }: FailureContex
   const { body, headers, message, name, status, type } = read(raw)
   const reason = reasonOf(status, `${body} ${message} ${type}`, name, hasBegun)
   const words = quote(sentenceOf(body) ?? message, secret)
-  const detail = reason === "authentication" || words === "" ? "" : `: ${words}`
+  const detail = isQuoted(reason) && words !== "" ? `: ${words}` : ""
   return {
     error: new InferenceError({ reason, error: `${sentences[reason]}${detail}` }),
     isRetryable: reason === "rate_limited" || reason === "overloaded" || reason === "unreachable",
     retryAfterMillis: retryAfter(headers, now)
   }
 }
+
+/** Not about keys, and not what can't be read: that may repeat the prompt. */
+const isQuoted = (reason: Reason): boolean => reason !== "authentication" && reason !== "unknown"
 
 /** A failure that asking again does not cure. */
 export const finally_ = (reason: Reason, error: string): Failure => ({
@@ -75,6 +78,7 @@ const reasonOf = (status: number | undefined, text: string, name: string, hasBeg
   if (/content_filter|content_policy|PROHIBITED_CONTENT/u.test(text)) return "content_filter"
   if (/API key not valid|invalid_api_key|API_KEY_INVALID/u.test(text)) return "authentication"
   // What is sent in a stream that began well has no status of its own.
+  if (status === undefined && /rate_?limit/iu.test(text)) return "rate_limited"
   if (status === undefined && /server_error|overloaded_error|api_error/u.test(text)) return "overloaded"
   if (status === undefined || status < 300) return brokenStream(status, name, hasBegun)
   return reasons.get(status) ?? (status >= 500 ? "overloaded" : "bad_request")
@@ -107,7 +111,7 @@ const read = (raw: unknown) => {
     name: `${own.name} ${cause}`,
     message:
       typeof raw === "string" ? raw : typeof fields.message === "string" ? fields.message : own.message,
-    type: typeof fields.type === "string" ? fields.type : "",
+    type: `${fields.type ?? ""} ${fields.code ?? ""}`,
     status: typeof fields.statusCode === "number" ? fields.statusCode : statusWithin(own.message),
     headers: (fields.responseHeaders ?? {}) as Readonly<Record<string, string | undefined>>,
     body: typeof fields.responseBody === "string" ? fields.responseBody.slice(0, 10_000) : ""

@@ -34,7 +34,8 @@ export const languageModel = async (connection: Connection): Promise<LanguageMod
   const { fetch, model, provider } = connection
   const apiKey = connection.apiKey === null ? "" : Redacted.value(connection.apiKey)
   const baseURL = baseUrlOf(connection)
-  switch (provider) {
+  // Without a key the header is left out, which the package of OpenAI does not do.
+  switch (provider === "openai" && apiKey === "" ? "openai-compatible" : provider) {
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai")
       return createOpenAI({ apiKey, baseURL, fetch }).chat(model)
