@@ -7,7 +7,7 @@ import { Credentials } from "./Credentials.ts"
 import { CronJobs, CronJobsExtension } from "./CronJobs.ts"
 import { completeDocument } from "./Document.ts"
 import { Memory, MemoryExtension } from "./Memory.ts"
-import { Runs } from "./Runs.ts"
+import { Runs, RunsExtension } from "./Runs.ts"
 import { System } from "./System.ts"
 import { Tasks } from "./Tasks.ts"
 import { Workspaces } from "./Workspaces.ts"
@@ -18,7 +18,7 @@ export const Api = HttpApi.make("agentd")
   .add(CronJobs, CronJobsExtension)
   .add(Connectors, ConnectorsExtension)
   .add(Tasks)
-  .add(Runs)
+  .add(Runs, RunsExtension)
   .add(Chat)
   .add(Memory, MemoryExtension)
   .add(Workspaces)

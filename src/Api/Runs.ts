@@ -2,10 +2,41 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { AgentId, CronJobId } from "../Schemas/Ids.ts"
-import { Run, RunStatus } from "../Schemas/Run.ts"
+import { AgentId, CronJobId, type RunId } from "../Schemas/Ids.ts"
+import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { listQuery, maxOffset, wholeNumber } from "./Fields.ts"
+import { NotFound, RunFinished } from "./Errors.ts"
+import { data, listQuery, maxOffset, pathId, wholeNumber } from "./Fields.ts"
+
+/** CONTRACT.md section 8: beyond the specification. */
+export const RunsExtension = HttpApiGroup.make("runsExtension")
+  .add(
+    HttpApiEndpoint.get("get", "/api/runs/:id", {
+      params: { id: pathId<RunId>() },
+      success: data(RunDetail),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Read a run with its steps, attempts, usage, times and error" })
+    ),
+    HttpApiEndpoint.post("cancel", "/api/runs/:id/cancel", {
+      params: { id: pathId<RunId>() },
+      success: data(RunDetail),
+      error: [NotFound, RunFinished]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Cancel a run",
+        description: "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED."
+      })
+    )
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "extension",
+      description: "Beyond the specification, by the same conventions."
+    })
+  )
 
 /** Specification, Tasks and runs: GET /api/runs. */
 export const Runs = HttpApiGroup.make("runs")

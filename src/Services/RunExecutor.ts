@@ -229,5 +229,5 @@ const whileOurs = <A, E>(effect: Effect.Effect<A, E | Unavailable>) =>
   Effect.retry(effect, {
     while: (error: E | Unavailable) =>
       typeof error === "object" && error !== null && "_tag" in error && error._tag === "Unavailable",
-    schedule: Schedule.either(Schedule.exponential("100 millis"), Schedule.spaced("1 second"))
+    schedule: Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("1 second")])
   }) as Effect.Effect<A, Exclude<E, Unavailable>>

@@ -13,7 +13,7 @@ import type {
 } from "../../src/Schemas/Ids.ts"
 import type { Project } from "../../src/Schemas/Project.ts"
 import type { StoredProviderKey } from "../../src/Schemas/ProviderKey.ts"
-import type { StoredRun } from "../../src/Schemas/Run.ts"
+import { type StoredRun, unstarted } from "../../src/Schemas/Run.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
 import type { Workspace } from "../../src/Schemas/Workspace.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
@@ -144,7 +144,7 @@ export const makeRun = Effect.fnUntraced(function* (
     projectId: null,
     status: "PENDING",
     prompt: "Do it",
-    output: null,
+    ...unstarted,
     createdAt: at(),
     updatedAt: at(),
     agentId: null,
@@ -154,8 +154,6 @@ export const makeRun = Effect.fnUntraced(function* (
     providerKeyId: null,
     cronJobId: null,
     connectorIds: null,
-    error: null,
-    attempts: 0,
     ...given
   }
   yield* (yield* RunRepo).insert(run)

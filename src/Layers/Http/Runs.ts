@@ -1,12 +1,14 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Layer from "effect/Layer"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Runs } from "../../Services/Runs.ts"
+import { data } from "./Data.ts"
 
 const defaultLimit = 20
 
-export const layer = HttpApiBuilder.group(
+const layerRuns = HttpApiBuilder.group(
   Api,
   "runs",
   Effect.fn(function* (handlers) {
@@ -23,3 +25,17 @@ export const layer = HttpApiBuilder.group(
     })
   })
 )
+
+const layerExtension = HttpApiBuilder.group(
+  Api,
+  "runsExtension",
+  Effect.fn(function* (handlers) {
+    const runs = yield* Runs
+    return handlers.handleAll({
+      get: ({ params }) => data((user) => runs.get(user, params.id)),
+      cancel: ({ params }) => data((user) => runs.cancel(user, params.id))
+    })
+  })
+)
+
+export const layer = Layer.merge(layerRuns, layerExtension)
