@@ -1,6 +1,7 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Agents, AgentsExtension } from "./Agents.ts"
+import { Approvals } from "./Approvals.ts"
 import { Chat } from "./Chat.ts"
 import { Connectors, ConnectorsExtension } from "./Connectors.ts"
 import { Credentials } from "./Credentials.ts"
@@ -18,6 +19,7 @@ export const Api = HttpApi.make("agentd")
   .add(CronJobs, CronJobsExtension)
   .add(Connectors, ConnectorsExtension)
   .add(Tasks)
+  .add(Approvals)
   .add(Runs, RunsExtension)
   .add(Chat)
   .add(Memory, MemoryExtension)

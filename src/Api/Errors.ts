@@ -1,6 +1,7 @@
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import { AgentInactive as AgentInactiveError } from "../Schemas/Agent.ts"
+import { ApprovalDecided as ApprovalDecidedError } from "../Schemas/Approval.ts"
 import { PlanLimitExceeded as PlanLimitExceededError } from "../Schemas/Connector.ts"
 import { ConversationBusy as ConversationBusyError } from "../Schemas/Conversation.ts"
 import * as Errors from "../Schemas/Errors.ts"
@@ -71,6 +72,7 @@ export const Forbidden = respond(403, {
 })
 export const NotFound = respond(404, { not_found: Errors.NotFound })
 export const AgentInactive = respond(409, { agent_inactive: AgentInactiveError })
+export const ApprovalDecided = respond(409, { approval_decided: ApprovalDecidedError })
 export const RunFinished = respond(409, { run_finished: RunFinishedError })
 export const BusyOrInactive = respond(409, {
   conversation_busy: ConversationBusyError,

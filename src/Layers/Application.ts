@@ -3,6 +3,7 @@ import { Access } from "../Services/Access.ts"
 import { Accounts } from "../Services/Accounts.ts"
 import { AgentLoop } from "../Services/AgentLoop.ts"
 import { Agents } from "../Services/Agents.ts"
+import { Approvals } from "../Services/Approvals.ts"
 import { Chat } from "../Services/Chat.ts"
 import { ConnectorHealth } from "../Services/ConnectorHealth.ts"
 import { Connectors } from "../Services/Connectors.ts"
@@ -16,6 +17,7 @@ import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { References } from "../Services/References.ts"
 import { RunDispatch } from "../Services/RunDispatch.ts"
 import { Runs } from "../Services/Runs.ts"
+import { RunWork } from "../Services/RunWork.ts"
 import { Tokens } from "../Services/Tokens.ts"
 import { Turns } from "../Services/Turns.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
@@ -29,6 +31,7 @@ export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
   Layer.mergeAll(
     Accounts.layer,
     Agents.layer,
+    Approvals.layer,
     Chat.layer,
     Connectors.layer,
     CronJobs.layer,
@@ -39,7 +42,7 @@ export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
     Tokens.layer,
     Workspaces.layer
   ).pipe(
-    Layer.provideMerge(Layer.mergeAll(Turns.layer, References.layer, Access.layer)),
+    Layer.provideMerge(Layer.mergeAll(Turns.layer, RunWork.layer, References.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunDispatch.layer)),
     Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
     Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorHealth.layer))

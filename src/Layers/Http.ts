@@ -5,6 +5,7 @@ import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { Api } from "../Api/Api.ts"
 import * as Authorization from "./Auth/Authorization.ts"
 import * as Agents from "./Http/Agents.ts"
+import * as Approvals from "./Http/Approvals.ts"
 import * as Boundary from "./Http/Boundary.ts"
 import * as Chat from "./Http/Chat.ts"
 import * as Connectors from "./Http/Connectors.ts"
@@ -20,6 +21,7 @@ import * as Workspaces from "./Http/Workspaces.ts"
 /** The handlers of every group. */
 export const layerHandlers = Layer.mergeAll(
   Agents.layer,
+  Approvals.layer,
   Chat.layer,
   Connectors.layer,
   Credentials.layer,

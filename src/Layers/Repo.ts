@@ -1,5 +1,6 @@
 import * as Layer from "effect/Layer"
 import * as MemoryAgentRepo from "./Repo/Memory/AgentRepo.ts"
+import * as MemoryApprovalRepo from "./Repo/Memory/ApprovalRepo.ts"
 import * as MemoryConnectorRepo from "./Repo/Memory/ConnectorRepo.ts"
 import * as MemoryConversationRepo from "./Repo/Memory/ConversationRepo.ts"
 import * as MemoryCronJobRepo from "./Repo/Memory/CronJobRepo.ts"
@@ -18,6 +19,7 @@ import * as MemoryTokenRepo from "./Repo/Memory/TokenRepo.ts"
 import * as MemoryUserRepo from "./Repo/Memory/UserRepo.ts"
 import * as MemoryWorkspaceRepo from "./Repo/Memory/WorkspaceRepo.ts"
 import * as PostgresAgentRepo from "./Repo/Postgres/AgentRepo.ts"
+import * as PostgresApprovalRepo from "./Repo/Postgres/ApprovalRepo.ts"
 import * as PostgresConnectorRepo from "./Repo/Postgres/ConnectorRepo.ts"
 import * as PostgresConversationRepo from "./Repo/Postgres/ConversationRepo.ts"
 import * as PostgresCronJobRepo from "./Repo/Postgres/CronJobRepo.ts"
@@ -41,6 +43,7 @@ export const layerMemory = Layer.mergeAll(
   layerMemoryHealth,
   layerMemoryTransaction,
   MemoryAgentRepo.layer,
+  MemoryApprovalRepo.layer,
   MemoryConnectorRepo.layer,
   MemoryConversationRepo.layer,
   MemoryCronJobRepo.layer,
@@ -60,6 +63,7 @@ export const layerPostgres = Layer.mergeAll(
   layerPostgresHealth,
   layerPostgresTransaction,
   PostgresAgentRepo.layer,
+  PostgresApprovalRepo.layer,
   PostgresConnectorRepo.layer,
   PostgresConversationRepo.layer,
   PostgresCronJobRepo.layer,

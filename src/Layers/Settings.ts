@@ -53,6 +53,10 @@ export const layer = Layer.effect(
       runConcurrency: yield* whole("AGENTD_RUN_CONCURRENCY", defaults.runConcurrency, 1, 1000),
       runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE", defaults.runsPerWorkspace, 1, 1000),
       maxCrashes: defaults.maxCrashes,
+      approvalMillis: yield* Config.map(
+        whole("AGENTD_APPROVAL_HOURS", defaults.approvalMillis / 3_600_000, 1, 8760),
+        (hours) => hours * 3_600_000
+      ),
       drainMillis: yield* Config.map(
         whole("AGENTD_DRAIN_SECONDS", defaults.drainMillis / 1000, 0, 3600),
         (value) => value * 1000

@@ -4,6 +4,7 @@ import { text } from "./Text.ts"
 /** The prefix of each kind of identifier (CONTRACT.md section 2). */
 export const prefixes = {
   agent: "agent",
+  approval: "appr",
   connector: "conn",
   conversation: "conv",
   cronJob: "cron",
@@ -26,6 +27,8 @@ const id = text(1, 100)
 
 export const AgentId = id.pipe(Schema.brand("AgentId"))
 export type AgentId = typeof AgentId.Type
+export const ApprovalId = id.pipe(Schema.brand("ApprovalId"))
+export type ApprovalId = typeof ApprovalId.Type
 export const CronJobId = id.pipe(Schema.brand("CronJobId"))
 export type CronJobId = typeof CronJobId.Type
 export const ConnectorId = id.pipe(Schema.brand("ConnectorId"))

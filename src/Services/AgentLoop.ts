@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
+import { rejection } from "../Schemas/Approval.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import { InferenceError, type PromptMessage } from "../Schemas/Inference.ts"
 import type { JournalStep } from "../Schemas/Journal.ts"
@@ -11,7 +12,7 @@ import { storableJson } from "../Schemas/Json.ts"
 import { makeAnswer } from "../Schemas/ModelAnswer.ts"
 import type { ModelChoice } from "../Schemas/ModelChoice.ts"
 import { fitPrompt } from "../Schemas/Prompt.ts"
-import type { ToolCall, ToolResult } from "../Schemas/Tool.ts"
+import { ToolCall, type ToolDefinition, type ToolResult } from "../Schemas/Tool.ts"
 import { addUsage, noUsage, type Usage } from "../Schemas/Usage.ts"
 import { now } from "./CurrentTime.ts"
 import { Inference } from "./Inference.ts"
@@ -36,6 +37,17 @@ export class LimitExceeded extends Schema.TaggedError<LimitExceeded>()("LimitExc
 /** Another worker has taken the work over, or it is gone: nothing more may be written. */
 export class OwnershipLost extends Schema.TaggedError<OwnershipLost>()("OwnershipLost", {}) {}
 
+/** Calls of the last answer that somebody must decide about; everything else of it is done and kept. */
+export class ApprovalNeeded extends Schema.TaggedError<ApprovalNeeded>()("ApprovalNeeded", {
+  calls: Schema.Array(ToolCall)
+}) {}
+
+/** Whether a tool call may run now. */
+export type Permission =
+  | { readonly type: "allowed" }
+  | { readonly type: "rejected"; readonly reason: string | null }
+  | { readonly type: "undecided" }
+
 export interface LoopInput {
   readonly request: {
     readonly choice: ModelChoice
@@ -44,6 +56,8 @@ export interface LoopInput {
   }
   readonly tools: ReadonlyArray<Tool>
   readonly journal: Journal
+  /** Asked once for each call of a tool that is there and has no result yet. */
+  readonly permit: (call: ToolCall, tool: ToolDefinition) => Effect.Effect<Permission>
   readonly emit: (event: LoopEvent) => Effect.Effect<void>
 }
 
@@ -55,7 +69,7 @@ export interface LoopResult {
   readonly usage: Usage
 }
 
-export type LoopError = InferenceError | LimitExceeded | OwnershipLost | Unavailable
+export type LoopError = ApprovalNeeded | InferenceError | LimitExceeded | OwnershipLost | Unavailable
 
 /** The one agent loop, for chat turns and runs: ask the model, run its tools, until it only answers. */
 export class AgentLoop extends Context.Service<
@@ -66,7 +80,8 @@ export class AgentLoop extends Context.Service<
      * results), in time per model call and tool call, and in text. The calls of one answer run at the same
      * time, a bounded number of them; their results are told in the order of the calls. Each finished step
      * is kept in the journal before the next begins; steps that the journal holds already are not done
-     * again. What the model is shown is cut to a budget of tokens.
+     * again. A call that is not allowed is told to the model as an error; one that nobody has decided about
+     * ends the work with `ApprovalNeeded` when the others are done. What the model is shown is cut to a budget of tokens.
      */
     readonly run: (input: LoopInput) => Effect.Effect<LoopResult, LoopError>
   }
@@ -114,26 +129,30 @@ export class AgentLoop extends Context.Service<
       })
 
       const callTool = Effect.fn("AgentLoop.callTool")(function* (
-        tools: ReadonlyArray<Tool>,
+        tool: Tool | undefined,
+        permission: Permission,
         call: ToolCall
       ) {
-        const tool = tools.find((candidate) => candidate.definition.name === call.name)
         const startedAt = yield* now
         const outcome =
           tool === undefined
             ? { result: `There is no tool named ${call.name}.`, isError: true }
-            : yield* tool.call(call.arguments).pipe(
-                Effect.map((result): { result: Schema.Json; isError: boolean } => ({
-                  result,
-                  isError: false
-                })),
-                Effect.catchTag("ToolError", ({ error }) => Effect.succeed({ result: error, isError: true })),
-                Effect.timeoutOrElse({
-                  duration: settings.toolTimeoutMillis,
-                  orElse: () =>
-                    Effect.fail(tooSlow("tool_time", `the tool ${call.name}`, settings.toolTimeoutMillis))
-                })
-              )
+            : permission.type === "rejected"
+              ? { result: rejection(permission.reason), isError: true }
+              : yield* tool.call(call.arguments).pipe(
+                  Effect.map((result): { result: Schema.Json; isError: boolean } => ({
+                    result,
+                    isError: false
+                  })),
+                  Effect.catchTag("ToolError", ({ error }) =>
+                    Effect.succeed({ result: error, isError: true })
+                  ),
+                  Effect.timeoutOrElse({
+                    duration: settings.toolTimeoutMillis,
+                    orElse: () =>
+                      Effect.fail(tooSlow("tool_time", `the tool ${call.name}`, settings.toolTimeoutMillis))
+                  })
+                )
         const durationMs = (yield* now).getTime() - startedAt.getTime()
         const result = { id: call.id, name: call.name, ...outcome, durationMs }
         return { type: "tool" as const, result: { ...result, result: storableJson(outcome.result) } }
@@ -165,20 +184,29 @@ export class AgentLoop extends Context.Service<
               yield* input.emit({ type: "tool_result", result })
             }
           }).pipe(telling.withPermits(1))
-          return yield* Effect.forEach(
+          yield* Effect.forEach(
             calls,
             Effect.fnUntraced(function* (call, position) {
+              const tool = input.tools.find((candidate) => candidate.definition.name === call.name)
+              const isKnown = input.journal.finished.has(first + position)
+              const permission =
+                tool === undefined || isKnown ? allowed : yield* input.permit(call, tool.definition)
+              if (permission.type === "undecided") return
               const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
                 first + position,
                 "tool",
-                callTool(input.tools, call)
+                callTool(tool, permission, call)
               )
               results[position] = performed.result
               yield* tell
-              return performed.result
             }),
-            { concurrency: settings.toolConcurrency }
+            { concurrency: settings.toolConcurrency, discard: true }
           )
+          const done = results.filter((result) => result !== undefined)
+          if (done.length === calls.length) return done
+          return yield* new ApprovalNeeded({
+            calls: calls.filter((_, position) => results[position] === undefined)
+          })
         })
 
         const transcript: Array<PromptMessage> = []
@@ -211,6 +239,11 @@ export class AgentLoop extends Context.Service<
     })
   )
 }
+
+const allowed: Permission = { type: "allowed" }
+
+/** For work that never asks. */
+export const permitAll = () => Effect.succeed(allowed)
 
 const outputExceeded = (maximum: number) =>
   new LimitExceeded({ limit: "output", error: `more than ${maximum} characters of text` })

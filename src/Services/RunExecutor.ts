@@ -5,27 +5,22 @@ import * as FiberMap from "effect/FiberMap"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
-import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
-import { modelChoice } from "../Schemas/ModelChoice.ts"
 import type { StoredRun } from "../Schemas/Run.ts"
-import { noUsage } from "../Schemas/Usage.ts"
-import { AgentLoop, type LoopEvent } from "./AgentLoop.ts"
-import { AgentRepo } from "./AgentRepo.ts"
-import { now } from "./CurrentTime.ts"
+import { ApprovalRepo } from "./ApprovalRepo.ts"
 import { runsFinished } from "./Metrics.ts"
 import { RunDispatch } from "./RunDispatch.ts"
-import { RunJournal } from "./RunJournal.ts"
-import { type Execution, type RunOutcome, RunRepo } from "./RunRepo.ts"
+import { RunRepo } from "./RunRepo.ts"
+import { RunWork } from "./RunWork.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
-import { ToolSource } from "./ToolSource.ts"
 
 const pollMillis = 1_000
 const watchMillis = 500
+const expireMillis = 10_000
+const expireAtOnce = 100
 
 /** A run in one of this node's slots: until when it is ours, by the clock of this process. */
 interface Slot {
@@ -42,14 +37,12 @@ interface Slot {
  */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const agents = yield* AgentRepo
+    const approvals = yield* ApprovalRepo
     const dispatch = yield* RunDispatch
-    const journals = yield* RunJournal
-    const loop = yield* AgentLoop
     const repo = yield* RunRepo
     const settings = yield* Settings
     const signals = yield* Signals
-    const toolSource = yield* ToolSource
+    const work = yield* RunWork
     const { leaseMillis, maxCrashes, runsPerWorkspace, worker } = settings
     const claimant = { worker, leaseMillis }
 
@@ -69,52 +62,11 @@ export const layer = Layer.effectDiscard(
     /** Less than the lease, so that this process has stopped before another begins. */
     const ours = (since: number) => since + leaseMillis * 0.9
 
-    const perform = Effect.fn("RunExecutor.perform")(function* (
-      run: StoredRun,
-      emit: (event: LoopEvent) => Effect.Effect<void>
-    ) {
-      const execution: Execution = { id: run.id, worker, epoch: run.epoch }
-      const agent = run.agentId === null ? null : Option.getOrNull(yield* agents.find(run.agentId))
-      const result = yield* loop.run({
-        request: {
-          choice: modelChoice(run.workspaceId, agent, run),
-          system: agent?.systemPrompt ?? null,
-          messages: [{ role: "user", content: run.prompt }]
-        },
-        tools: yield* toolSource.tools(run),
-        journal: {
-          finished: run.epoch > 1 ? yield* journals.steps(run.id) : new Map(),
-          record: (index, step) => whileOurs(journals.record(execution, index, step))
-        },
-        emit
-      })
-      return { status: "COMPLETED", output: result.answer, usage: result.usage } satisfies RunOutcome
-    })
-
     const execute = Effect.fnUntraced(function* (run: StoredRun) {
-      let usage = noUsage
-      let firstTokenAt: Date | null = null
-      const failed = (error: string): RunOutcome => ({ status: "FAILED", error, usage })
-      const emit = (event: LoopEvent) =>
-        Effect.gen(function* () {
-          if (event.type === "usage") usage = event.usage
-          if (event.type === "text" && firstTokenAt === null) firstTokenAt = yield* now
-        })
-      const outcome = yield* whileOurs(perform(run, emit)).pipe(
-        Effect.catchTags({
-          InferenceError: ({ error }) => Effect.succeed(failed(error)),
-          LimitExceeded: ({ error }) => Effect.succeed(failed(error))
-        }),
-        Effect.catchDefect((defect) =>
-          Effect.as(Effect.logError("a run failed", Cause.die(defect)), failed("internal error"))
-        )
-      )
-      const at = yield* now
-      const kept = yield* whileOurs(
-        repo.finish({ id: run.id, worker, epoch: run.epoch }, outcome, { at, firstTokenAt })
-      )
-      if (!kept) return
-      yield* Metric.update(Metric.withAttributes(runsFinished, { status: outcome.status }), 1)
+      const status = yield* work.execute(run)
+      if (status !== "WAITING_APPROVAL") {
+        yield* Metric.update(Metric.withAttributes(runsFinished, { status }), 1)
+      }
       yield* signals.publish({ type: "run", id: run.id })
     })
 
@@ -190,6 +142,11 @@ export const layer = Layer.effectDiscard(
       Effect.forever,
       Effect.forkScoped
     )
+    yield* logged("approvals not looked through", approvals.expire(expireAtOnce)).pipe(
+      Effect.andThen(Effect.sleep(expireMillis)),
+      Effect.forever,
+      Effect.forkScoped
+    )
     yield* Effect.suspend(() => logged("leases not renewed", renew(Array.from(slots.keys())))).pipe(
       Effect.delay(leaseMillis / 3),
       Effect.forever,
@@ -223,11 +180,3 @@ export const layer = Layer.effectDiscard(
     })
   })
 )
-
-/** Again and again, until it can be done or the caller is interrupted: which it is when its lease ends. */
-const whileOurs = <A, E>(effect: Effect.Effect<A, E | Unavailable>) =>
-  Effect.retry(effect, {
-    while: (error: E | Unavailable) =>
-      typeof error === "object" && error !== null && "_tag" in error && error._tag === "Unavailable",
-    schedule: Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("1 second")])
-  }) as Effect.Effect<A, Exclude<E, Unavailable>>

@@ -10,6 +10,8 @@ export interface SettingsShape {
   readonly runsPerWorkspace: number
   /** How often a run may lose its worker before it is given up. */
   readonly maxCrashes: number
+  /** How long a run waits for somebody to decide about a tool call. */
+  readonly approvalMillis: number
   readonly drainMillis: number
   readonly maxSteps: number
   readonly modelTimeoutMillis: number
@@ -38,6 +40,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     runConcurrency: 16,
     runsPerWorkspace: 8,
     maxCrashes: 3,
+    approvalMillis: 24 * 60 * 60 * 1000,
     drainMillis: 10_000,
     maxSteps: 50,
     modelTimeoutMillis: 120_000,

@@ -12,7 +12,7 @@ import { type Message, type StoredConversation, toPrompt } from "../Schemas/Conv
 import type { ConversationId, MessageId, ProviderKeyId, TurnId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
 import { cutResults } from "../Schemas/Prompt.ts"
-import { AgentLoop, type LoopEvent } from "./AgentLoop.ts"
+import { AgentLoop, type LoopEvent, permitAll } from "./AgentLoop.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
@@ -76,6 +76,7 @@ export class Turns extends Context.Service<
           },
           tools: yield* toolSource.tools({ ...conversation, connectorIds: null }),
           journal: noJournal,
+          permit: permitAll,
           emit: (event) =>
             Option.match(toChatEvent(messageId, event), {
               onNone: () => Effect.void,
@@ -108,6 +109,7 @@ export class Turns extends Context.Service<
           Effect.catchTags({
             InferenceError: ({ error, reason }) => Effect.succeed(errorEvent(`inference_${reason}`, error)),
             LimitExceeded: ({ error, limit }) => Effect.succeed(errorEvent(`${limit}_exceeded`, error)),
+            ApprovalNeeded: (needed) => Effect.die(needed),
             OwnershipLost: () => Effect.succeed(conversationGone),
             Unavailable: ({ error }) => Effect.succeed(errorEvent("unavailable", error))
           }),

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { Agent } from "../../../Schemas/Agent.ts"
+import type { StoredApproval } from "../../../Schemas/Approval.ts"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { Message, StoredConversation, Trace } from "../../../Schemas/Conversation.ts"
 import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
@@ -52,6 +53,7 @@ const emptyTables = () => ({
   crashes: new Map<string, number>(),
   served: new Map<string, number>(),
   steps: new Map<string, ReadonlyMap<number, { readonly step: JournalStep; readonly epoch: number }>>(),
+  approvals: new Map<string, StoredApproval>(),
   cronJobs: new Map<string, Omit<StoredCronJob, "agent">>(),
   connectors: new Map<string, StoredConnector>(),
   memoryEntries: new Map<string, MemoryEntry>()

@@ -5,6 +5,7 @@ import * as Initial from "./migrations/0001_initial.ts"
 import * as Specification from "./migrations/0002_specification.ts"
 import * as Models from "./migrations/0003_models.ts"
 import * as Executions from "./migrations/0004_executions.ts"
+import * as Approvals from "./migrations/0005_approvals.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -22,6 +23,7 @@ export const run = Migrator.make({})({
     "0001_initial": migration(Initial.statements),
     "0002_specification": migration(Specification.statements),
     "0003_models": migration(Models.statements),
-    "0004_executions": migration(Executions.statements)
+    "0004_executions": migration(Executions.statements),
+    "0005_approvals": migration(Approvals.statements)
   })
 })

@@ -1,0 +1,66 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type Approval, ApprovalDecided, type DecideApproval, toApproval } from "../Schemas/Approval.ts"
+import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
+import type { ApprovalId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { User } from "../Schemas/User.ts"
+import { Access } from "./Access.ts"
+import { ApprovalRepo } from "./ApprovalRepo.ts"
+import { now } from "./CurrentTime.ts"
+import { Signals } from "./Signals.ts"
+
+/** What people decide about tool calls (CONTRACT.md sections 5 and 8). */
+export class Approvals extends Context.Service<
+  Approvals,
+  {
+    /** What waits in a workspace, oldest first. */
+    readonly list: (
+      user: User,
+      filter: { readonly workspaceId: WorkspaceId; readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<ReadonlyArray<Approval>, Forbidden | InvalidInput | Unavailable>
+    /**
+     * By any member. The first decision wins; its run goes on, on any node, when nothing of it waits any
+     * more. A call that is not allowed goes back to the model as an error.
+     */
+    readonly decide: (
+      user: User,
+      id: ApprovalId,
+      input: DecideApproval
+    ) => Effect.Effect<Approval, ApprovalDecided | NotFound | Unavailable>
+  }
+>()("agentd/Services/Approvals") {
+  static readonly layer = Layer.effect(
+    Approvals,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const repo = yield* ApprovalRepo
+      const signals = yield* Signals
+
+      const visible = Effect.fnUntraced(function* (user: User, id: ApprovalId) {
+        return yield* access.visible(user, "approval", yield* repo.find(id))
+      })
+
+      return Approvals.of({
+        list: Effect.fn("Approvals.list")(function* (user, filter) {
+          yield* access.member(user, filter.workspaceId)
+          return (yield* repo.waiting(filter)).map(toApproval)
+        }),
+        decide: Effect.fn("Approvals.decide")(function* (user, id, { decision, reason }) {
+          yield* visible(user, id)
+          const decided = yield* repo.decide(id, {
+            status: decision === "approve" ? "APPROVED" : "REJECTED",
+            reason: reason ?? null,
+            decidedBy: user.id,
+            decidedAt: yield* now
+          })
+          if (!decided) {
+            return yield* new ApprovalDecided({ error: "this was decided already, or nothing waits for it" })
+          }
+          yield* signals.publish({ type: "runs" })
+          return toApproval(yield* visible(user, id))
+        })
+      })
+    })
+  )
+}
