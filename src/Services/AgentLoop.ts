@@ -18,7 +18,7 @@ import { now } from "./CurrentTime.ts"
 import { Inference } from "./Inference.ts"
 import type { Journal } from "./RunJournal.ts"
 import { Settings } from "./Settings.ts"
-import type { Tool } from "./ToolSource.ts"
+import { IdempotencyKey, type Tool } from "./ToolSource.ts"
 
 /** What happens while an agent works, in order; `usage` is what it has cost so far. */
 export type LoopEvent =
@@ -56,6 +56,8 @@ export interface LoopInput {
   }
   readonly tools: ReadonlyArray<Tool>
   readonly journal: Journal
+  /** What the work is known by: calls are known by it and their own id. Null: they are not known. */
+  readonly key: string | null
   /** Asked once for each call of a tool that is there and has no result yet. */
   readonly permit: (call: ToolCall, tool: ToolDefinition) => Effect.Effect<Permission>
   readonly emit: (event: LoopEvent) => Effect.Effect<void>
@@ -192,10 +194,11 @@ export class AgentLoop extends Context.Service<
               const permission =
                 tool === undefined || isKnown ? allowed : yield* input.permit(call, tool.definition)
               if (permission.type === "undecided") return
+              const key = input.key === null ? null : `${input.key}/${call.id}`
               const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
                 first + position,
                 "tool",
-                callTool(tool, permission, call)
+                Effect.provideService(callTool(tool, permission, call), IdempotencyKey, key)
               )
               results[position] = performed.result
               yield* tell

@@ -96,6 +96,7 @@ export class RunWork extends Context.Service<
 
       const perform = Effect.fn("RunWork.perform")(function* (
         run: StoredRun,
+        hasJournal: boolean,
         emit: (event: LoopEvent) => Effect.Effect<void>
       ) {
         const execution = executionOf(run)
@@ -108,9 +109,10 @@ export class RunWork extends Context.Service<
           },
           tools: yield* toolSource.tools(run),
           journal: {
-            finished: run.epoch > 1 ? yield* journals.steps(run.id) : new Map(),
+            finished: hasJournal ? yield* journals.steps(run.id) : new Map(),
             record: (index, step) => whileOurs(journals.record(execution, index, step))
           },
+          key: run.id,
           permit: yield* permissions(run),
           emit
         })
@@ -126,7 +128,13 @@ export class RunWork extends Context.Service<
             if (event.type === "usage") usage = event.usage
             if (event.type === "text" && firstTokenAt === null) firstTokenAt = yield* now
           })
-        const outcome = yield* whileOurs(perform(run, emit)).pipe(
+        let hasJournal = run.epoch > 1
+        const performed = Effect.suspend(() => {
+          const again = hasJournal
+          hasJournal = true
+          return perform(run, again, emit)
+        })
+        const outcome = yield* whileOurs(performed).pipe(
           Effect.catchTags({
             ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls), undefined),
             InferenceError: ({ error }) => Effect.succeed(failed(error)),

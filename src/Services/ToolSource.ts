@@ -16,6 +16,14 @@ export interface ToolScope {
   readonly connectorIds: ReadonlyArray<string> | null
 }
 
+/**
+ * What one tool call is known by, the same when it is made again after a crash: tools that change something
+ * can tell by it that they have done this before. Null where a call is not made for a run.
+ */
+export const IdempotencyKey = Context.Reference<string | null>("agentd/Services/IdempotencyKey", {
+  defaultValue: () => null
+})
+
 export interface Tool {
   readonly definition: ToolDefinition
   /** Arguments come as the model wrote them: the tool checks them itself. */

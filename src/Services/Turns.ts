@@ -76,6 +76,7 @@ export class Turns extends Context.Service<
           },
           tools: yield* toolSource.tools({ ...conversation, connectorIds: null }),
           journal: noJournal,
+          key: turn.turnId,
           permit: permitAll,
           emit: (event) =>
             Option.match(toChatEvent(messageId, event), {

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
+import { IdempotencyKey } from "../../../Services/ToolSource.ts"
 import { failureOf, isOtherVersion } from "./Errors.ts"
 import { McpFailure } from "./Failure.ts"
 import { scrubber } from "./Scrub.ts"
@@ -109,14 +110,22 @@ const firstOf = <A, R>(
   return others.length === 0 ? attempt : attempt.pipe(Effect.catchIf(isOtherVersion, () => firstOf(others)))
 }
 
-/** The same transport, with lists of tools that one odd tool does not spoil. */
+/** A call says in `_meta` what it is known by, so that a server can tell one that is made again. */
+const known = (message: McpSchema.JsonRpcRequest, key: string | null): McpSchema.JsonRpcRequest => {
+  if (key === null || message.method !== "tools/call") return message
+  const { _meta, ...params } = message.params ?? {}
+  const meta = typeof _meta === "object" && _meta !== null ? _meta : {}
+  return { ...message, params: { ...params, _meta: { ...meta, "agentd/idempotencyKey": key } } }
+}
+
+/** The same transport, with lists of tools that one odd tool does not spoil, and calls that are known. */
 const readable = (transport: McpClient.Transport, connectorId: string): McpClient.Transport => {
   let kept = 0
   return {
     ...transport,
     request: (message, tool) =>
       message.method !== "tools/list"
-        ? transport.request(message, tool)
+        ? Effect.flatMap(IdempotencyKey, (key) => transport.request(known(message, key), tool))
         : Effect.flatMap(transport.request(message, tool), (response) => {
             if ("error" in response) return Effect.succeed(response)
             if (message.params?.cursor === undefined) kept = 0
