@@ -28,7 +28,8 @@ export const layer = Layer.effect(
 
     const online = (connection: Connection) => ({
       stream: ModelStream.make({
-        load: () => languageModel(connection),
+        load: (fetch) => languageModel({ ...connection, fetch }),
+        fetch: connection.fetch,
         idleMillis: modelIdleMillis,
         secret: connection.apiKey === null ? null : Redacted.value(connection.apiKey)
       })
@@ -61,6 +62,12 @@ export const layer = Layer.effect(
               ? chosen.provider
               : "offline"
         if (provider === "offline") return offline
+        if (provider === "google" && !isGoogleModel(chosen.model)) {
+          return yield* new InferenceError({
+            reason: "bad_request",
+            error: "the model must be a name, or models/ or tunedModels/ before one"
+          })
+        }
         return online(
           chosen.source === "key"
             ? {
@@ -81,3 +88,6 @@ export const layer = Layer.effect(
     })
   })
 )
+
+/** The package of Google puts the model into the path as it is: nothing else of it may be a path. */
+const isGoogleModel = (model: string): boolean => /^(models\/|tunedModels\/)?[\w.-]+$/u.test(model)

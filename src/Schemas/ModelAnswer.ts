@@ -1,3 +1,4 @@
+import type * as Schema from "effect/Schema"
 import type { InferenceEvent, PromptMessage } from "./Inference.ts"
 import { storableJson, storableText } from "./Json.ts"
 import type { ToolCall } from "./Tool.ts"
@@ -10,18 +11,25 @@ const highSurrogateAtEnd = /[\uD800-\uDBFF]$/u
  * pair that is split between two deltas is kept whole), call ids that are unique in the conversation.
  */
 export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
-  const seen = new Set(
-    before.flatMap((message) => (message.role === "assistant" ? message.toolCalls.map(({ id }) => id) : []))
-  )
+  const seen = new Map<string, number>()
+  for (const message of before) {
+    if (message.role === "assistant") for (const { id } of message.toolCalls) seen.set(id, 1)
+  }
   const toolCalls: Array<ToolCall> = []
   let text = ""
+  let callLength = 0
   let carried = ""
   let usage: Usage | undefined
 
-  const uniqueId = (id: string): string => {
-    let unique = id === "" ? "call" : id
-    for (let count = 2; seen.has(unique); count++) unique = `${id === "" ? "call" : id}_${count}`
-    seen.add(unique)
+  const uniqueId = (given: string): string => {
+    const id = given === "" ? "call" : given
+    let unique = id
+    while (seen.has(unique)) {
+      const count = (seen.get(id) ?? 0) + 1
+      seen.set(id, count)
+      unique = `${id}_${count}`
+    }
+    seen.set(unique, 1)
     return unique
   }
   const add = (delta: string): string => {
@@ -39,14 +47,20 @@ export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
           carried = highSurrogateAtEnd.test(whole) ? whole.slice(-1) : ""
           return add(whole.slice(0, whole.length - carried.length))
         }
-        case "tool_call":
-          toolCalls.push({
-            ...event.call,
+        case "tool_call": {
+          const { providerMetadata } = event.call
+          const call: ToolCall = {
             id: uniqueId(storableText(event.call.id)),
             name: storableText(event.call.name),
-            arguments: storableJson(event.call.arguments)
-          })
+            arguments: storableJson(event.call.arguments),
+            ...(providerMetadata !== undefined && {
+              providerMetadata: storableJson(providerMetadata) as Schema.JsonObject
+            })
+          }
+          toolCalls.push(call)
+          callLength += JSON.stringify(call).length
           return ""
+        }
         case "finish":
           usage = event.usage
           return ""
@@ -58,7 +72,9 @@ export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
       carried = ""
       return rest === "" ? "" : add(rest)
     },
-    length: () => text.length,
+    /** Of its text and its calls together, in UTF-16 code units. */
+    length: () => text.length + callLength,
+    calls: () => toolCalls.length,
     result: () => ({ text, toolCalls, usage })
   }
 }

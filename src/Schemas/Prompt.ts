@@ -1,8 +1,9 @@
+import type * as Schema from "effect/Schema"
 import type { PromptMessage } from "./Inference.ts"
-import type { ToolResult } from "./Tool.ts"
+import type { ToolDefinition } from "./Tool.ts"
 
-/** A quarter of the budget is the most that one tool result may take of it. */
-const shareOfResult = 4
+/** A quarter of the budget is the most that the tool results of one answer may take of it. */
+const shareOfResults = 4
 
 /**
  * How many tokens a text is, estimated without the model's own tokenizer: four ASCII characters are one,
@@ -16,36 +17,59 @@ export const estimateTokens = (text: string): number => {
 
 /**
  * What a model is shown of a conversation: as many of the newest messages as fit `budget` tokens, never a
- * tool call without its results nor results without their call, beginning with a message of the user. The
- * last message of the user, and what came last, are always shown; a tool result is cut to a quarter of
- * the budget.
+ * tool call without its results nor results without their call, beginning with a message of the user. From
+ * the last message of the user on everything is shown; where that is too much, the results of its oldest
+ * calls are left out in words. The results of one answer are cut to a quarter of the budget together.
  */
 export const fitPrompt = (
   messages: ReadonlyArray<PromptMessage>,
   budget: number
 ): ReadonlyArray<PromptMessage> => {
   const units = unitsOf(messages.map((message) => cutResults(message, budget)))
-  const question = units.findLastIndex((unit) => unit.messages[0]?.role === "user")
-  const last = units.length - 1
-  let left = budget
-  const shown = new Set<number>()
-  for (const index of new Set([last, question])) {
-    const unit = units[index]
-    if (unit === undefined) continue
-    shown.add(index)
-    left -= unit.tokens
+  const question = Math.max(
+    0,
+    units.findLastIndex((unit) => unit.messages[0]?.role === "user")
+  )
+  const turn = units.slice(question)
+  let left = budget - turn.reduce((sum, { tokens }) => sum + tokens, 0)
+  for (const [index, unit] of turn.entries()) {
+    if (left >= 0 || index === turn.length - 1) break
+    const shorter = unitOf(unit.messages.map(withoutResults))
+    left += unit.tokens - shorter.tokens
+    turn[index] = shorter
   }
-  for (let index = last; index >= 0; index--) {
-    const unit = units[index]
-    if (unit === undefined || shown.has(index)) continue
-    left -= unit.tokens
+  let from = question
+  for (let index = question - 1; index >= 0; index--) {
+    left -= units[index]?.tokens ?? 0
     if (left < 0) break
-    shown.add(index)
+    from = index
   }
-  const kept = units.filter((_, index) => shown.has(index))
-  const first = kept.findIndex((unit) => unit.messages[0]?.role === "user")
-  return kept.slice(Math.max(0, first)).flatMap((unit) => unit.messages)
+  const before = units.slice(from, question)
+  const first = before.findIndex((unit) => unit.messages[0]?.role === "user")
+  const shown = first === -1 ? turn : [...before.slice(first), ...turn]
+  return shown.flatMap((unit) => unit.messages)
 }
+
+const mostTools = 128
+
+/** The tools that a model is shown: 128 at most, and no more than take half of the budget. */
+export const fitTools = <T>(
+  tools: ReadonlyArray<T>,
+  definitionOf: (tool: T) => ToolDefinition,
+  budget: number
+): ReadonlyArray<T> => {
+  let left = budget / 2
+  return tools.slice(0, mostTools).filter((tool) => {
+    const tokens = estimateTokens(JSON.stringify(definitionOf(tool)))
+    if (tokens > left) return false
+    left -= tokens
+    return true
+  })
+}
+
+/** What is left of a budget for messages beside the tools. */
+export const promptBudget = (budget: number, tools: ReadonlyArray<ToolDefinition>): number =>
+  tools.reduce((left, tool) => left - estimateTokens(JSON.stringify(tool)), budget)
 
 interface Unit {
   readonly messages: ReadonlyArray<PromptMessage>
@@ -56,27 +80,59 @@ interface Unit {
 const unitsOf = (messages: ReadonlyArray<PromptMessage>): ReadonlyArray<Unit> => {
   const units: Array<Unit> = []
   for (const message of messages) {
-    const tokens = estimateTokens(message.role === "user" ? message.content : JSON.stringify(message))
     const before = units.at(-1)
     if (message.role === "tool" && before !== undefined) {
-      units[units.length - 1] = {
-        messages: [...before.messages, message],
-        tokens: before.tokens + tokens
-      }
-    } else units.push({ messages: [message], tokens })
+      units[units.length - 1] = unitOf([...before.messages, message])
+    } else units.push(unitOf([message]))
   }
   return units
 }
 
-/** A message whose tool results are cut to what a prompt of `budget` tokens shows of them. */
-export const cutResults = (message: PromptMessage, budget: number): PromptMessage =>
-  message.role === "tool"
-    ? { ...message, results: message.results.map((result) => cutResult(result, budget / shareOfResult)) }
-    : message
+const unitOf = (messages: ReadonlyArray<PromptMessage>): Unit => ({
+  messages,
+  tokens: messages.reduce(
+    (sum, message) =>
+      sum + estimateTokens(message.role === "user" ? message.content : JSON.stringify(message)),
+    0
+  )
+})
 
-const cutResult = (result: ToolResult, most: number): ToolResult => {
-  const text = typeof result.result === "string" ? result.result : JSON.stringify(result.result)
-  if (text.length <= most || estimateTokens(text) <= most) return result
-  const shown = text.slice(0, Math.floor((most * text.length) / estimateTokens(text))).toWellFormed()
-  return { ...result, result: `${shown}… (cut: ${text.length} characters in all)` }
+const textOf = (result: Schema.Json): string => (typeof result === "string" ? result : JSON.stringify(result))
+
+/** A message whose tool results together are cut to what a prompt of `budget` tokens shows of them. */
+export const cutResults = (message: PromptMessage, budget: number): PromptMessage => {
+  if (message.role !== "tool") return message
+  const most = budget / shareOfResults / message.results.length
+  return {
+    ...message,
+    results: message.results.map((result) => {
+      const text = textOf(result.result)
+      const tokens = text.length <= most ? 0 : estimateTokens(text)
+      return tokens <= most
+        ? result
+        : { ...result, result: cutText(text, Math.floor((most * text.length) / tokens)) }
+    })
+  }
 }
+
+const withoutResults = (message: PromptMessage): PromptMessage =>
+  message.role !== "tool"
+    ? message
+    : {
+        ...message,
+        results: message.results.map((result) => ({
+          ...result,
+          result: `(left out: ${textOf(result.result).length} characters)`
+        }))
+      }
+
+const longestResult = 262_144
+
+/** A tool result of a size that can be kept: 262,144 characters as JSON. */
+export const cutResult = (result: Schema.Json): Schema.Json => {
+  const text = textOf(result)
+  return text.length <= longestResult ? result : cutText(text, longestResult)
+}
+
+const cutText = (text: string, length: number): string =>
+  `${text.slice(0, length).toWellFormed()}… (cut: ${text.length} characters in all)`

@@ -8,7 +8,14 @@ export type Usage = typeof Usage.Type
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 }
 
+/** What a column of the database holds; no honest count comes near it. */
+const mostTokens = 2_147_483_647
+
+/** A count of tokens as it can be stored, whatever a provider says. */
+export const tokenCount = (tokens: number | undefined): number =>
+  tokens === undefined || !Number.isFinite(tokens) ? 0 : Math.min(mostTokens, Math.max(0, Math.trunc(tokens)))
+
 export const addUsage = (a: Usage, b: Usage): Usage => ({
-  inputTokens: a.inputTokens + b.inputTokens,
-  outputTokens: a.outputTokens + b.outputTokens
+  inputTokens: tokenCount(a.inputTokens + b.inputTokens),
+  outputTokens: tokenCount(a.outputTokens + b.outputTokens)
 })

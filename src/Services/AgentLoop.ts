@@ -11,7 +11,7 @@ import type { JournalStep } from "../Schemas/Journal.ts"
 import { storableJson } from "../Schemas/Json.ts"
 import { makeAnswer } from "../Schemas/ModelAnswer.ts"
 import type { ModelChoice } from "../Schemas/ModelChoice.ts"
-import { fitPrompt } from "../Schemas/Prompt.ts"
+import { cutResult, fitPrompt, fitTools, promptBudget } from "../Schemas/Prompt.ts"
 import { ToolCall, type ToolDefinition, type ToolResult } from "../Schemas/Tool.ts"
 import { addUsage, noUsage, type Usage } from "../Schemas/Usage.ts"
 import { now } from "./CurrentTime.ts"
@@ -102,15 +102,17 @@ export class AgentLoop extends Context.Service<
         yield* input.emit({ type: "thinking" })
         const model = yield* inference.model(input.request.choice)
         const answer = makeAnswer(messages)
+        const tools = input.tools.map((tool) => tool.definition)
         const request = {
           system: input.request.system,
-          messages: fitPrompt(messages, settings.historyTokens),
-          tools: input.tools.map((tool) => tool.definition)
+          messages: fitPrompt(messages, promptBudget(settings.historyTokens, tools)),
+          tools
         }
         yield* model.stream(request).pipe(
           Stream.runForEach((event) => {
             const delta = answer.take(event)
             if (answer.length() > room) return Effect.fail(outputExceeded(settings.maxOutputLength))
+            if (answer.calls() > settings.maxSteps) return Effect.fail(stepsExceeded(settings.maxSteps))
             return delta === "" ? Effect.void : input.emit({ type: "text", delta })
           }),
           Effect.timeoutOrElse({
@@ -157,10 +159,18 @@ export class AgentLoop extends Context.Service<
                 )
         const durationMs = (yield* now).getTime() - startedAt.getTime()
         const result = { id: call.id, name: call.name, ...outcome, durationMs }
-        return { type: "tool" as const, result: { ...result, result: storableJson(outcome.result) } }
+        return {
+          type: "tool" as const,
+          result: { ...result, result: cutResult(storableJson(outcome.result)) }
+        }
       })
 
-      const run = Effect.fn("AgentLoop.run")(function* (input: LoopInput) {
+      const run = Effect.fn("AgentLoop.run")(function* (given: LoopInput) {
+        const tools = fitTools(given.tools, ({ definition }) => definition, settings.historyTokens)
+        if (tools.length < given.tools.length) {
+          yield* Effect.logWarning(`${given.tools.length - tools.length} tools too many were left out`)
+        }
+        const input = { ...given, tools }
         const step = <S extends JournalStep, E, R>(
           index: number,
           type: S["type"],
@@ -176,6 +186,8 @@ export class AgentLoop extends Context.Service<
           })
 
         const callTools = Effect.fnUntraced(function* (calls: ReadonlyArray<ToolCall>, first: number) {
+          // All or none: a call that has begun is not cut off by the one that is too many.
+          if (first + calls.length > settings.maxSteps) return yield* stepsExceeded(settings.maxSteps)
           for (const call of calls) yield* input.emit({ type: "tool_call", call })
           const results: Array<ToolResult | undefined> = calls.map(() => undefined)
           const telling = yield* Semaphore.make(1)

@@ -146,7 +146,14 @@ export class RunWork extends Context.Service<
         )
         if (outcome === undefined) return "WAITING_APPROVAL" as const
         const at = yield* now
-        const kept = yield* whileOurs(repo.finish(executionOf(run), outcome, { at, firstTokenAt }))
+        const end = (how: RunOutcome) => whileOurs(repo.finish(executionOf(run), how, { at, firstTokenAt }))
+        const kept = yield* Effect.catchDefect(end(outcome), (defect) =>
+          // What can't be stored must not be tried for ever.
+          Effect.andThen(
+            Effect.logError("the end of a run can't be stored", Cause.die(defect)),
+            end({ status: "FAILED", error: "internal error", usage: noUsage })
+          )
+        )
         return kept ? outcome.status : yield* new OwnershipLost()
       })
 

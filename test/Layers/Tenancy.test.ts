@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Api } from "../../src/Api/Api.ts"
 import type { RunId } from "../../src/Schemas/Ids.ts"
-import { makeRun } from "../support/Fixtures.ts"
+import { makeApproval, makeRun } from "../support/Fixtures.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 import { makeWeb } from "../support/Web.ts"
 
@@ -59,6 +59,8 @@ const bodies: Readonly<Record<string, Json>> = {
   "connectors.create": { type: "custom" },
   "connectorsExtension.update": { providerName: "changed" },
   "tasks.create": { prompt: "p" },
+  "runsExtension.cancel": {},
+  "approvals.decide": { decision: "approve" },
   "chat.send": { content: "hello" },
   "memory.upsert": { key: "k", value: "changed" },
   "workspaces.create": { name: "w" },
@@ -91,6 +93,8 @@ const kinds: Readonly<Record<string, string>> = {
   connectorsExtension: "connector",
   chat: "conversation",
   memoryExtension: "memory",
+  runsExtension: "run",
+  approvals: "approval",
   workspaces: "workspace",
   "credentials.removeProviderKey": "providerKey",
   "credentials.removeToken": "token"
@@ -123,12 +127,14 @@ const makeWorld = Effect.gen(function* () {
       token,
       json: { workspaceId, content: "secret" }
     })
-    const run = yield* makeRun(workspaceId, { id: `run_${workspaceId}` as RunId, status: "COMPLETED" })
+    const approval = yield* makeApproval(workspaceId)
+    const run = yield* makeRun(workspaceId, { id: `run_${workspaceId}` as RunId })
     const ids: Readonly<Record<string, string>> = {
       workspace: workspaceId,
       project: projectId,
       user: user.id,
       run: run.id,
+      approval: approval.id,
       conversation: /"conversationId":"(\w+)"/.exec(chat.text)?.[1] ?? "",
       agent: yield* create("/api/agents", { name: "a" }),
       cronJob: yield* create("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" }),
@@ -154,6 +160,7 @@ const makeWorld = Effect.gen(function* () {
           (path) => `/api/${path}?workspaceId=${ids.workspace}`
         ),
         `/api/provider-keys?workspaceId=${ids.workspace}`,
+        `/api/approvals?workspaceId=${ids.workspace}`,
         `/api/chat/conversations/${ids.conversation}`,
         `/api/workspaces/${ids.workspace}/members`,
         "/api/workspaces",

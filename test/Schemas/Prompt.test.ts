@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { PromptMessage } from "../../src/Schemas/Inference.ts"
-import { estimateTokens, fitPrompt } from "../../src/Schemas/Prompt.ts"
+import { estimateTokens, fitPrompt, fitTools, promptBudget } from "../../src/Schemas/Prompt.ts"
 
 const user = (content: string): PromptMessage => ({ role: "user", content })
 const says = (content: string): PromptMessage => ({ role: "assistant", content, toolCalls: [] })
@@ -66,21 +66,79 @@ describe("fitPrompt", () => {
     }
   })
 
-  it("keeps the question while the steps after it are dropped from the oldest", () => {
-    const messages = [user("q1"), says("a1"), user("q2"), ...pair("a"), ...pair("b"), ...pair("c")]
+  it("shows all of the turn under way, its oldest results left out where it is too much", () => {
+    const result = long.slice(0, 100)
+    const messages = [
+      user(`q1${long}`),
+      says(`a1${long}`),
+      user("q2"),
+      ...["a", "b", "c"].flatMap((id) => pair(id, result))
+    ]
     const size = (shown: ReadonlyArray<PromptMessage>) =>
       shown.reduce(
         (sum, message) =>
           sum + estimateTokens(message.role === "user" ? message.content : JSON.stringify(message)),
         0
       )
-    assert.deepStrictEqual(labels(fitPrompt(messages, size([user("q2"), ...pair("b"), ...pair("c")]))), [
+    const shown = fitPrompt(messages, size(messages.slice(2)) - 1)
+    assert.deepStrictEqual(labels(shown), [
       "q2",
+      "call a",
+      "result a",
       "call b",
       "result b",
       "call c",
       "result c"
     ])
+    assert.deepStrictEqual(
+      shown.flatMap((message) =>
+        message.role === "tool" ? message.results.map(({ result }) => result) : []
+      ),
+      ["(left out: 100 characters)", long.slice(0, 100), long.slice(0, 100)]
+    )
+  })
+
+  it("cuts the results of one answer to a quarter of the budget together", () => {
+    const call = (id: string) => ({ id, name: "t", arguments: {} })
+    const result = (id: string) => ({
+      id,
+      name: "t",
+      result: "z".repeat(40_000),
+      isError: false,
+      durationMs: 1
+    })
+    const ids = ["a", "b", "c", "d"]
+    const shown = fitPrompt(
+      [
+        user("q"),
+        { role: "assistant", content: "", toolCalls: ids.map(call) },
+        { role: "tool", results: ids.map(result) }
+      ],
+      4000
+    )
+    const last = shown.at(-1)
+    const lengths = last?.role === "tool" ? last.results.map(({ result }) => String(result).indexOf("…")) : []
+    assert.deepStrictEqual(lengths, [1000, 1000, 1000, 1000])
+  })
+
+  it("shows 128 tools at most, and no more than take half of the budget", () => {
+    const tool = (name: string, size = 10) => ({
+      name,
+      description: "d".repeat(size),
+      parameters: {},
+      readOnly: true
+    })
+    const many = Array.from({ length: 200 }, (_, n) => tool(`t${n}`))
+    assert.lengthOf(
+      fitTools(many, (given) => given, 1_000_000),
+      128
+    )
+    const big = [tool("a", 1000), tool("b", 100_000), tool("c", 1000)]
+    assert.deepStrictEqual(
+      fitTools(big, (given) => given, 2000).map(({ name }) => name),
+      ["a", "c"]
+    )
+    assert.isBelow(promptBudget(2000, [tool("a", 1000)]), 1800)
   })
 
   it("cuts a tool result to a quarter of the budget and says so", () => {

@@ -6,10 +6,10 @@ import { TestClock } from "effect/testing"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import { modelChoice } from "../../src/Schemas/ModelChoice.ts"
-import { AgentLoop, type LoopEvent } from "../../src/Services/AgentLoop.ts"
+import { AgentLoop, type LoopEvent, type LoopInput, permitAll } from "../../src/Services/AgentLoop.ts"
 import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
 import { Settings } from "../../src/Services/Settings.ts"
-import { type Tool, ToolError } from "../../src/Services/ToolSource.ts"
+import { IdempotencyKey, type Tool, ToolError } from "../../src/Services/ToolSource.ts"
 import { calls, finish, layerScripted, makeGate, ScriptedModel, says } from "../support/Service.ts"
 
 const tool = (name: string, call: Tool["call"]): Tool => ({
@@ -23,6 +23,7 @@ const runWith = Effect.fnUntraced(function* (options: {
   readonly answers: ReadonlyArray<ReturnType<typeof says>>
   readonly tools?: ReadonlyArray<Tool>
   readonly journal?: Journal
+  readonly permit?: LoopInput["permit"]
 }) {
   const model = yield* ScriptedModel
   const answers = [...options.answers]
@@ -38,6 +39,8 @@ const runWith = Effect.fnUntraced(function* (options: {
       },
       tools: options.tools ?? [echo],
       journal: options.journal ?? noJournal,
+      key: "run_1",
+      permit: options.permit ?? permitAll,
       emit: (event) => Effect.sync(() => void events.push(event))
     })
   )
@@ -174,6 +177,107 @@ describe("AgentLoop", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect("asks about the calls that need it, does the others, and ends until somebody has decided", () =>
+    Effect.gen(function* () {
+      const called: Array<string> = []
+      const named = (name: string) => tool(name, () => Effect.sync(() => `${name} ${called.push(name)}`))
+      const recorded: Array<number> = []
+      const { exit } = yield* runWith({
+        answers: [calls("free", "asked", "refused")],
+        tools: [named("free"), named("asked"), named("refused")],
+        journal: { finished: new Map(), record: (index) => Effect.sync(() => recorded.push(index) > 0) },
+        permit: ({ name }) =>
+          Effect.succeed(
+            name === "free"
+              ? { type: "allowed" }
+              : name === "asked"
+                ? { type: "undecided" }
+                : { type: "rejected", reason: "no" }
+          )
+      })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag !== "Failure" || exit.failure._tag !== "ApprovalNeeded") return assert.fail("not asked")
+      assert.deepStrictEqual(
+        exit.failure.calls.map(({ name }) => name),
+        ["asked"]
+      )
+      assert.deepStrictEqual(called, ["free"])
+      assert.deepStrictEqual(recorded.toSorted(), [0, 1, 3])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("makes a call known by the run and its own id", () =>
+    Effect.gen(function* () {
+      let key: string | null = null
+      const knowing = tool("t", () => Effect.map(IdempotencyKey, (given) => (key = given)))
+      yield* runWith({ answers: [calls("t"), says("ok")], tools: [knowing] })
+      assert.strictEqual(key, "run_1/call_t_0")
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("begins none of the calls of an answer that has too many", () =>
+    Effect.gen(function* () {
+      let called = 0
+      const { events, exit } = yield* runWith({
+        answers: [calls("echo", "echo", "echo", "echo")],
+        tools: [tool("echo", () => Effect.sync(() => ++called))]
+      })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") assert.deepInclude(exit.failure, { limit: "steps" })
+      assert.strictEqual(called, 0)
+      assert.isFalse(events.some(({ type }) => type === "tool_call"))
+    }).pipe(Effect.provide(layerScripted({ maxSteps: 4 })))
+  )
+
+  it.effect("stops listening to a model that calls tools without an end", () =>
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      let sent = 0
+      model.script = () =>
+        Stream.fromIterable(calls("echo")).pipe(
+          Stream.take(1),
+          Stream.tap(() => Effect.sync(() => sent++)),
+          Stream.forever
+        )
+      const loop = yield* AgentLoop
+      const failure = yield* Effect.flip(
+        loop.run({
+          request: { choice, system: null, messages: [] },
+          tools: [echo],
+          journal: noJournal,
+          key: null,
+          permit: permitAll,
+          emit: () => Effect.void
+        })
+      )
+      assert.deepInclude(failure, { limit: "steps" })
+      assert.isAtMost(sent, 52)
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("counts what calls carry to the output", () =>
+    Effect.gen(function* () {
+      const big = { id: "c", name: "echo", arguments: { text: "x".repeat(100) } }
+      const { exit } = yield* runWith({ answers: [[{ type: "tool_call", call: big }, finish]] })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") assert.deepInclude(exit.failure, { limit: "output" })
+    }).pipe(Effect.provide(layerScripted({ maxOutputLength: 50 })))
+  )
+
+  it.effect("keeps a result of a size that can be kept", () =>
+    Effect.gen(function* () {
+      const { events } = yield* runWith({
+        answers: [calls("big"), says("ok")],
+        tools: [tool("big", () => Effect.succeed({ text: "y".repeat(1_000_000) }))]
+      })
+      const result = events.find((event) => event.type === "tool_result")
+      const kept = result?.type === "tool_result" ? result.result.result : null
+      assert.isString(kept)
+      assert.isBelow(String(kept).length, 262_300)
+      assert.match(String(kept), /\(cut: 1000011 characters in all\)$/)
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("gives a tool's error to the model and goes on", () =>
     Effect.gen(function* () {
       const failing = tool("failing", () => Effect.fail(new ToolError({ error: "no such city" })))
@@ -232,6 +336,8 @@ describe("AgentLoop", () => {
         },
         tools: [tool("slow", () => Effect.never)],
         journal: noJournal,
+        key: null,
+        permit: permitAll,
         emit: () => Effect.void
       }
       model.script = () =>

@@ -1,8 +1,11 @@
+import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Agent } from "../../src/Schemas/Agent.ts"
+import type { StoredApproval } from "../../src/Schemas/Approval.ts"
 import type { Message, StoredConversation } from "../../src/Schemas/Conversation.ts"
 import type {
   AgentId,
+  ApprovalId,
   ConversationId,
   MessageId,
   ProjectId,
@@ -17,6 +20,7 @@ import { type StoredRun, unstarted } from "../../src/Schemas/Run.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
 import type { Workspace } from "../../src/Schemas/Workspace.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
+import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { Ids } from "../../src/Services/Ids.ts"
 import { ProjectRepo } from "../../src/Services/ProjectRepo.ts"
@@ -134,10 +138,7 @@ export const newMessage = Effect.fnUntraced(function* (given: Partial<Message> =
   return message
 })
 
-export const makeRun = Effect.fnUntraced(function* (
-  workspaceId: WorkspaceId,
-  given: Partial<StoredRun> = {}
-) {
+export const newRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<StoredRun> = {}) {
   const run: StoredRun = {
     id: yield* newId<RunId>("run"),
     workspaceId,
@@ -156,6 +157,43 @@ export const makeRun = Effect.fnUntraced(function* (
     connectorIds: null,
     ...given
   }
+  return run
+})
+
+export const makeRun = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  given: Partial<StoredRun> = {}
+) {
+  const run = yield* newRun(workspaceId, given)
   yield* (yield* RunRepo).insert(run)
   return run
+})
+
+/** A tool call that waits for approval, with its run. */
+export const makeApproval = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  given: Partial<StoredApproval> = {}
+) {
+  const worker = yield* newId<string>("run")
+  const run = yield* newRun(workspaceId)
+  const started = { worker, leaseMillis: 60_000, perWorkspace: 1_000 }
+  assert.isTrue(yield* (yield* RunRepo).insert(run, started))
+  const approval: StoredApproval = {
+    id: yield* newId<ApprovalId>("approval"),
+    workspaceId,
+    runId: run.id,
+    toolCallId: "call_1",
+    tool: "remember",
+    arguments: { key: unicode },
+    fingerprint: "f",
+    status: "PENDING",
+    reason: null,
+    decidedBy: null,
+    decidedAt: null,
+    createdAt: at(),
+    expiresAt: new Date("2100-01-01T00:00:00.000Z"),
+    ...given
+  }
+  assert.isTrue(yield* (yield* ApprovalRepo).park({ id: run.id, worker, epoch: 1 }, [approval]))
+  return approval
 })

@@ -39,7 +39,7 @@ export const makeServer = Effect.fnUntraced(function* (...answers: ReadonlyArray
   const received: Array<Received> = []
   const server = Http.createServer(async (request, response) => {
     const { headers, socket, url: path = "" } = request
-    const closed = once(socket, "close").then(() => performance.now())
+    const closed = new Promise<number>((resolve) => socket.once("close", () => resolve(performance.now())))
     const raw = await bodyOf(request)
     const one = { path, headers, raw, body: raw === "" ? undefined : JSON.parse(raw), closed }
     received.push(one)
@@ -83,8 +83,9 @@ export const makeModel = Effect.fnUntraced(function* (
 ) {
   const fetch = yield* Client.make({})
   const apiKey = Redacted.make(secretKey)
-  const load = () => languageModel({ provider, model: `${provider}-model`, apiKey, baseUrl, fetch })
-  return ModelStream.make({ load, idleMillis, secret: secretKey })
+  const load: ModelStream.StreamOptions["load"] = (fetch) =>
+    languageModel({ provider, model: `${provider}-model`, apiKey, baseUrl, fetch })
+  return ModelStream.make({ load, fetch, idleMillis, secret: secretKey })
 })
 
 /** Everything that a model says, and the error that it ended with. */

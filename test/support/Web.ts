@@ -5,6 +5,7 @@ import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Http from "../../src/Layers/Http.ts"
 import type { Agents } from "../../src/Services/Agents.ts"
+import type { Approvals } from "../../src/Services/Approvals.ts"
 import type { Auth } from "../../src/Services/Auth.ts"
 import type { Chat } from "../../src/Services/Chat.ts"
 import type { Connectors } from "../../src/Services/Connectors.ts"
@@ -28,6 +29,7 @@ type Served =
   | CronJobs
   | Memory
   | Projects
+  | Approvals
   | ProviderKeys
   | Tokens
   | Workspaces

@@ -1,5 +1,7 @@
 import { InferenceError } from "../../Schemas/Inference.ts"
+import { storableText } from "../../Schemas/Json.ts"
 import { refusalOf } from "../../Schemas/Outbound.ts"
+import { isTooLarge, tooLarge } from "./Metered.ts"
 
 /** What a failed request means, and whether asking again may help. */
 export interface Failure {
@@ -28,6 +30,7 @@ const said = 300
 export const failureOf = (raw: unknown, { hasBegun, now, secret }: FailureContext): Failure => {
   const refusal = refusalOf(raw)
   if (refusal !== undefined) return finally_("bad_request", `baseUrl: ${refusal.error}`)
+  if (isTooLarge(raw)) return finally_("unknown", tooLarge)
   const { body, headers, message, name, status, type } = read(raw)
   const reason = reasonOf(status, `${body} ${message} ${type}`, name, hasBegun)
   const words = quote(sentenceOf(body) ?? message, secret)
@@ -35,7 +38,7 @@ export const failureOf = (raw: unknown, { hasBegun, now, secret }: FailureContex
   return {
     error: new InferenceError({ reason, error: `${sentences[reason]}${detail}` }),
     isRetryable: reason === "rate_limited" || reason === "overloaded" || reason === "unreachable",
-    retryAfterMillis: retryAfter(headers, now)
+    retryAfterMillis: retryAfter(headers, now) ?? retryDelay(body)
   }
 }
 
@@ -66,12 +69,7 @@ const sentences: Readonly<Record<Reason, string>> = {
 }
 
 const reasonOf = (status: number | undefined, text: string, name: string, hasBegun: boolean): Reason => {
-  if (
-    /insufficient_quota|exceeded your current quota|billing|credit balance/iu.test(text) &&
-    status !== 500
-  ) {
-    return "quota_exceeded"
-  }
+  if (isOutOfQuota(status, text)) return "quota_exceeded"
   if (/context_length_exceeded|maximum context length|prompt is too long|input token count/iu.test(text)) {
     return "context_length"
   }
@@ -83,6 +81,12 @@ const reasonOf = (status: number | undefined, text: string, name: string, hasBeg
   if (status === undefined || status < 300) return brokenStream(status, name, hasBegun)
   return reasons.get(status) ?? (status >= 500 ? "overloaded" : "bad_request")
 }
+
+/** By what each provider says for good of its account, not for the moment. */
+const isOutOfQuota = (status: number | undefined, text: string): boolean =>
+  /\binsufficient_quota\b/u.test(text) ||
+  (status === 400 && /credit balance is too low/iu.test(text)) ||
+  (status === 429 && /"quotaId"\s*:\s*"[^"]*PerDay/u.test(text))
 
 const reasons: ReadonlyMap<number, Reason> = new Map([
   [401, "authentication"],
@@ -127,13 +131,23 @@ const statusWithin = (message: string): number | undefined => {
 /** `{"error":{"message":…}}`, as every protocol here has it. */
 const sentenceOf = (body: string): string | undefined => {
   const [, sentence] = /"message"\s*:\s*("(?:[^"\\]|\\.)*")/u.exec(body) ?? []
-  return sentence === undefined ? undefined : String(JSON.parse(sentence))
+  try {
+    return sentence === undefined ? undefined : String(JSON.parse(sentence))
+  } catch {
+    return undefined
+  }
 }
 
 const quote = (text: string, secret: string | null): string => {
-  const line = text.replace(/\s+/gu, " ").trim()
+  const line = storableText(text.replace(/\s+/gu, " ").trim())
   const clean = secret === null || secret === "" ? line : line.replaceAll(secret, "[key]")
   return clean.length > said ? `${clean.slice(0, said)}…` : clean
+}
+
+/** Gemini says it in the body: `"retryDelay": "26s"`. */
+const retryDelay = (body: string): number | null => {
+  const [, seconds] = /"retryDelay"\s*:\s*"([\d.]+)s"/u.exec(body) ?? []
+  return seconds === undefined ? null : Number(seconds) * 1000
 }
 
 /** `retry-after-ms`, `retry-after` in seconds or as a date. */

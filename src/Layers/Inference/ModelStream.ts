@@ -9,7 +9,9 @@ import type * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../Schemas/Inference.ts"
+import { tokenCount } from "../../Schemas/Usage.ts"
 import { type Failure, failureOf, finally_ } from "./Failures.ts"
+import { metered } from "./Metered.ts"
 import { toCallOptions } from "./Prompt.ts"
 
 const retries = 3
@@ -18,8 +20,9 @@ const firstWaitMillis = 500
 const longestWaitMillis = 30_000
 
 export interface StreamOptions {
-  /** Loads the model; may be called again for another try. */
-  readonly load: () => Promise<LanguageModelV4>
+  /** Loads the model over this `fetch`; may be called again for another try. */
+  readonly load: (fetch: typeof globalThis.fetch) => Promise<LanguageModelV4>
+  readonly fetch: typeof globalThis.fetch
   /** How long the provider may send nothing at all. */
   readonly idleMillis: number
   /** What must never appear in an error. */
@@ -77,7 +80,7 @@ const connect = Effect.fnUntraced(function* (options: StreamOptions, request: In
 })
 
 const open = Effect.fnUntraced(function* (options: StreamOptions, request: InferenceRequest) {
-  const { idleMillis, load, secret } = options
+  const { fetch, idleMillis, load, secret } = options
   const controller = new AbortController()
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
   let isIdle = false
@@ -107,7 +110,10 @@ const open = Effect.fnUntraced(function* (options: StreamOptions, request: Infer
     }
   }).pipe(Effect.forkScoped)
 
-  const model = yield* ask(load)
+  const heard = () => {
+    lastHeard = clock.currentTimeMillisUnsafe()
+  }
+  const model = yield* ask(() => load(metered(fetch, heard)))
   const { stream } = yield* ask(() =>
     model.doStream({ ...toCallOptions(request), abortSignal: controller.signal })
   )
@@ -117,7 +123,7 @@ const open = Effect.fnUntraced(function* (options: StreamOptions, request: Infer
   const next: Open["next"] = Effect.gen(function* () {
     while (true) {
       const { done, value } = yield* ask(read)
-      lastHeard = clock.currentTimeMillisUnsafe()
+      heard()
       if (isIdle) return yield* Effect.fail(failed(undefined))
       if (done) return undefined
       const event = yield* toEvent(value, failed, hasBegun)
@@ -169,7 +175,10 @@ const toEvent = (
           const { inputTokens, outputTokens } = part.usage
           return Effect.succeed({
             type: "finish",
-            usage: { inputTokens: whole(inputTokens.total), outputTokens: whole(outputTokens.total) }
+            usage: {
+              inputTokens: tokenCount(inputTokens.total),
+              outputTokens: tokenCount(outputTokens.total)
+            }
           })
         }
       }
@@ -181,9 +190,6 @@ const toEvent = (
 
 const cutOff = finally_("truncated", "the answer of the model was cut off")
 const noAnswer = finally_("unknown", "the model provider answered with something that can't be read")
-
-const whole = (tokens: number | undefined): number =>
-  tokens === undefined || !Number.isFinite(tokens) ? 0 : Math.max(0, Math.trunc(tokens))
 
 /** Arguments that are no JSON are kept as the text that they are: the tool refuses them in words. */
 const parse = (input: string): Schema.Json => {

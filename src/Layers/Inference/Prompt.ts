@@ -25,8 +25,8 @@ const toMessage = (message: PromptMessage): ReadonlyArray<LanguageModelV4Message
     case "user":
       return [{ role: "user", content: [{ type: "text", text: message.content }] }]
     case "assistant": {
-      // Providers refuse empty texts and messages without content.
-      const text = message.content === "" ? [] : [{ type: "text" as const, text: message.content }]
+      // Providers refuse texts of white space alone and messages without content.
+      const text = message.content.trim() === "" ? [] : [{ type: "text" as const, text: message.content }]
       const content = [...text, ...message.toolCalls.map(toToolCall)]
       return content.length === 0 ? [] : [{ role: "assistant", content }]
     }

@@ -14,7 +14,6 @@ import * as RunExecutor from "../../../src/Services/RunExecutor.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
-import { Settings } from "../../../src/Services/Settings.ts"
 import { collect, conversationOf, names } from "../../support/ChatEvents.ts"
 import { type Answer, begins, makeServer, protocols, refuses, says, textChunk } from "../../support/Models.ts"
 import { wire } from "../../support/ModelWire.ts"
@@ -74,13 +73,10 @@ const stored = Effect.fnUntraced(function* (
     `/api/runs?workspaceId=${workspaceId}`,
     ...conversations.map((id) => `/api/chat/conversations/${id}`)
   ]
-  const worker = Settings.defaults.worker
   return {
     keys: yield* (yield* ProviderKeyRepo).list(workspaceId),
     runs: yield* (yield* RunRepo).list({ workspaceId, limit: 100, offset: 0 }),
-    steps: yield* Effect.forEach(runs, (id) =>
-      Effect.map(journals.open(id, worker), ({ finished }) => [...finished])
-    ),
+    steps: yield* Effect.forEach(runs, (id) => Effect.map(journals.steps(id), (steps) => [...steps])),
     conversations: yield* Effect.forEach(conversations, (id) => chat.get(user, id)),
     histories: yield* Effect.forEach(conversations, (id) => conversationRepo.history(id, 1_000_000)),
     pages: (yield* Effect.forEach(pages, (path) => web.send("GET", path, { token }))).map(

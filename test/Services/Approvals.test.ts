@@ -1,0 +1,179 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import { notDecided } from "../../src/Schemas/Approval.ts"
+import type { RunId } from "../../src/Schemas/Ids.ts"
+import type { InferenceEvent } from "../../src/Schemas/Inference.ts"
+import { type AutonomyLevel, isTerminal, type StoredRun } from "../../src/Schemas/Run.ts"
+import { Approvals } from "../../src/Services/Approvals.ts"
+import { Memory } from "../../src/Services/Memory.ts"
+import * as RunExecutor from "../../src/Services/RunExecutor.ts"
+import { RunRepo } from "../../src/Services/RunRepo.ts"
+import { Runs } from "../../src/Services/Runs.ts"
+import { layerScripted, makeTenant, ScriptedModel, says } from "../support/Service.ts"
+
+const remember = {
+  type: "tool_call",
+  call: { id: "c1", name: "remember", arguments: { key: "city", value: "Bonn" } }
+} as const
+const recall = { type: "tool_call", call: { id: "c2", name: "recall", arguments: {} } } as const
+const finish = { type: "finish", usage: { inputTokens: 1, outputTokens: 2 } } as const
+
+/** Lets the executor work until the run is in this state; one that never is fails by its time-out. */
+const until = Effect.fnUntraced(function* (id: RunId, isThere: (run: StoredRun) => boolean) {
+  const repo = yield* RunRepo
+  while (true) {
+    const run = Option.getOrThrow(yield* repo.find(id))
+    if (isThere(run)) return run
+    yield* TestClock.adjust(1)
+  }
+})
+const isWaiting = ({ status }: StoredRun) => status === "WAITING_APPROVAL"
+const isOver = ({ status }: StoredRun) => isTerminal(status)
+
+/** A run whose model remembers and recalls at once, then says what came of it. */
+const subject = Effect.fnUntraced(function* (autonomyLevel?: AutonomyLevel) {
+  yield* Layer.build(RunExecutor.layer)
+  const model = yield* ScriptedModel
+  const tenant = yield* makeTenant()
+  model.script = ({ messages }) =>
+    Stream.fromIterable<InferenceEvent>(
+      messages.at(-1)?.role === "tool" ? says("done") : [remember, recall, finish]
+    )
+  const run = yield* (yield* Runs).create(tenant.user, {
+    workspaceId: tenant.workspaceId,
+    prompt: "work",
+    ...(autonomyLevel !== undefined && { autonomyLevel })
+  })
+  const approvals = yield* Approvals
+  const waiting = approvals.list(tenant.user, { workspaceId: tenant.workspaceId, limit: 50, offset: 0 })
+  const entries = Effect.flatMap(Memory, (memory) =>
+    memory.list(tenant.user, { workspaceId: tenant.workspaceId })
+  )
+  return { approvals, entries, id: run.id, model, waiting, ...tenant }
+})
+
+describe("Approvals", () => {
+  it.effect("asks by default about a tool that changes something, and runs it once it is allowed", () =>
+    Effect.gen(function* () {
+      const { approvals, entries, id, model, user, waiting } = yield* subject()
+      yield* until(id, isWaiting)
+      const [approval, ...rest] = yield* waiting
+      assert.deepStrictEqual(rest, [])
+      assert.deepInclude(approval, {
+        runId: id,
+        toolCallId: "c1",
+        tool: "remember",
+        arguments: { key: "city", value: "Bonn" },
+        status: "PENDING"
+      })
+      assert.deepStrictEqual(yield* entries, [])
+      if (approval === undefined) return
+      const decided = yield* approvals.decide(user, approval.id, { decision: "approve" })
+      assert.deepInclude(decided, { status: "APPROVED", decidedBy: user.id })
+      const run = yield* until(id, isOver)
+      assert.deepInclude(run, { status: "COMPLETED", output: "done", attempts: 1 })
+      assert.strictEqual((yield* entries).length, 1)
+      // The answer that asked for the tools is not asked for again.
+      assert.strictEqual(model.requests.length, 2)
+      assert.deepStrictEqual(yield* waiting, [])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("tells the model why a call was rejected, and calls nothing", () =>
+    Effect.gen(function* () {
+      const { approvals, entries, id, model, user, waiting } = yield* subject()
+      yield* until(id, isWaiting)
+      const [approval] = yield* waiting
+      if (approval === undefined) return assert.fail("nothing waits")
+      yield* approvals.decide(user, approval.id, { decision: "reject", reason: "not in Bonn" })
+      assert.strictEqual((yield* until(id, isOver)).status, "COMPLETED")
+      assert.deepStrictEqual(yield* entries, [])
+      const last = model.requests[1]?.messages.at(-1)
+      const results = last?.role === "tool" ? last.results : []
+      assert.deepStrictEqual(
+        results.map(({ id, isError }) => [id, isError]),
+        [
+          ["c1", true],
+          ["c2", false]
+        ]
+      )
+      assert.include(String(results[0]?.result), "not in Bonn")
+      const again = yield* Effect.flip(approvals.decide(user, approval.id, { decision: "approve" }))
+      assert.strictEqual(again._tag, "ApprovalDecided")
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("asks about every call when supervised, about none when autonomous", () =>
+    Effect.gen(function* () {
+      const supervised = yield* subject("supervised")
+      yield* until(supervised.id, isWaiting)
+      assert.deepStrictEqual((yield* supervised.waiting).map(({ tool }) => tool).toSorted(), [
+        "recall",
+        "remember"
+      ])
+    }).pipe(
+      Effect.provide(layerScripted()),
+      Effect.andThen(
+        Effect.gen(function* () {
+          const autonomous = yield* subject("autonomous")
+          assert.strictEqual((yield* until(autonomous.id, isOver)).status, "COMPLETED")
+          assert.strictEqual((yield* autonomous.entries).length, 1)
+        }).pipe(Effect.provide(layerScripted()))
+      )
+    )
+  )
+
+  it.effect("frees the slot while it waits", () =>
+    Effect.gen(function* () {
+      const { id, model, user, workspaceId } = yield* subject()
+      yield* until(id, isWaiting)
+      model.script = () => Stream.fromIterable(says("next"))
+      const other = yield* (yield* Runs).create(user, { workspaceId, prompt: "work" })
+      assert.deepInclude(yield* until(other.id, isOver), { status: "COMPLETED", output: "next" })
+    }).pipe(Effect.provide(layerScripted({ runConcurrency: 1, runsPerWorkspace: 1 })))
+  )
+
+  it.effect("fails a run that nobody decides about in time", () =>
+    Effect.gen(function* () {
+      const { approvals, id, user, waiting } = yield* subject()
+      yield* until(id, isWaiting)
+      const [approval] = yield* waiting
+      yield* TestClock.adjust("1 minute")
+      assert.deepInclude(yield* until(id, isOver), { status: "FAILED", error: notDecided })
+      assert.deepStrictEqual(yield* waiting, [])
+      if (approval === undefined) return assert.fail("nothing waited")
+      const late = yield* Effect.flip(approvals.decide(user, approval.id, { decision: "approve" }))
+      assert.strictEqual(late._tag, "ApprovalDecided")
+    }).pipe(Effect.provide(layerScripted({ approvalMillis: 60_000 })))
+  )
+
+  it.effect("decides nothing about a run that was cancelled", () =>
+    Effect.gen(function* () {
+      const { approvals, id, user, waiting } = yield* subject()
+      yield* until(id, isWaiting)
+      const [approval] = yield* waiting
+      assert.strictEqual((yield* (yield* Runs).cancel(user, id)).status, "CANCELLED")
+      if (approval === undefined) return assert.fail("nothing waited")
+      const late = yield* Effect.flip(approvals.decide(user, approval.id, { decision: "approve" }))
+      assert.strictEqual(late._tag, "ApprovalDecided")
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("is for members of the workspace", () =>
+    Effect.gen(function* () {
+      const { approvals, id, waiting, workspaceId } = yield* subject()
+      yield* until(id, isWaiting)
+      const [approval] = yield* waiting
+      const stranger = (yield* makeTenant()).user
+      const listed = yield* Effect.flip(approvals.list(stranger, { workspaceId, limit: 1, offset: 0 }))
+      assert.strictEqual(listed._tag, "Forbidden")
+      if (approval === undefined) return assert.fail("nothing waits")
+      const decided = yield* Effect.flip(approvals.decide(stranger, approval.id, { decision: "approve" }))
+      assert.strictEqual(decided._tag, "NotFound")
+    }).pipe(Effect.provide(layerScripted()))
+  )
+})

@@ -1,0 +1,271 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { makeClient, runCommand, type Server, startServer } from "./Process.ts"
+
+/** One question to the mock model: the job and the number of tool results in it say which step it is. */
+export interface ModelCall {
+  readonly node: number
+  readonly job: number
+  readonly step: number
+  readonly at: number
+  answeredAt: number | null
+  /** When the connection was gone before the answer was whole. */
+  brokenAt: number | null
+}
+
+export interface ToolUse {
+  readonly tool: string
+  readonly job: number
+  readonly step: number
+  readonly at: number
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a wire format that is not typed here
+type Body = any
+
+const bodyOf = async (request: IncomingMessage): Promise<Body> => {
+  let text = ""
+  for await (const chunk of request) text += chunk
+  return text === "" ? undefined : JSON.parse(text)
+}
+
+const listen = async (handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>) => {
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy())
+  })
+  server.keepAliveTimeout = 60_000
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+}
+
+export const sleep = (millis: number) => new Promise<void>((done) => setTimeout(done, millis))
+
+/** Waits until it is so, looking every few milliseconds, and answers how long that took. */
+export const until = async (is: () => boolean | Promise<boolean>, millis: number, what: string) => {
+  const started = performance.now()
+  while (!(await is())) {
+    if (performance.now() - started > millis) throw new Error(`not within ${millis} ms: ${what}`)
+    await sleep(5)
+  }
+  return performance.now() - started
+}
+
+const slowMillis = 3_000
+
+/**
+ * A model that speaks as OpenAI does: for `job <n>` it calls the tool `count` in each of two answers and
+ * says `done <n>` in the third. `job <n> write` calls `write` first, `job <n> slow` takes seconds for its
+ * first answer, and the first answer to `job <n> hang` never ends.
+ */
+export const startModel = async (delayMillis: number) => {
+  const calls: Array<ModelCall> = []
+  const timing = { delayMillis }
+  const { base, close } = await listen(async (request, response) => {
+    const at = Date.now()
+    const body = await bodyOf(request)
+    const [, node] = /^\/node(\d+)\//.exec(request.url ?? "") ?? []
+    const prompt = body.messages.find(({ role }: Body) => role === "user").content
+    const text = typeof prompt === "string" ? prompt : prompt.map((part: Body) => part.text).join("")
+    const [, number, kind] = /job (\d+) ?(\w*)/.exec(text) ?? []
+    const job = Number(number)
+    const step = body.messages.filter(({ role }: Body) => role === "tool").length
+    const call: ModelCall = { node: Number(node), job, step, at, answeredAt: null, brokenAt: null }
+    calls.push(call)
+    response.once("close", () => {
+      if (call.answeredAt === null) call.brokenAt = Date.now()
+    })
+    const send = (choices: ReadonlyArray<object>, more: object = {}) =>
+      response.write(
+        `data: ${JSON.stringify({
+          id: `chatcmpl-${job}-${step}`,
+          object: "chat.completion.chunk",
+          created: 1,
+          model: body.model,
+          choices,
+          ...more
+        })}\n\n`
+      )
+    const delta = (given: object, finish_reason: string | null = null) =>
+      send([{ index: 0, delta: given, finish_reason }])
+
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    delta({ role: "assistant", content: step < 2 ? `working on ${step}` : "done" })
+    if (kind === "hang" && step === 0) return
+    await sleep(kind === "slow" && step === 0 ? slowMillis : timing.delayMillis)
+    if (step < 2) {
+      const wanted = kind === "write" && step === 0 ? "write" : "count"
+      const tool = body.tools
+        ?.map((given: Body) => given.function.name)
+        .find((name: string) => name.endsWith(wanted))
+      const called = { name: tool ?? wanted, arguments: JSON.stringify({ job, step }) }
+      delta({
+        tool_calls: [{ index: 0, id: `call_${job}_${step}`, type: "function", function: called }]
+      })
+      delta({}, "tool_calls")
+    } else {
+      delta({ content: ` ${job}` })
+      delta({}, "stop")
+    }
+    send([], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } })
+    call.answeredAt = Date.now()
+    response.end("data: [DONE]\n\n")
+  })
+  return {
+    calls,
+    /** May be changed while it runs. */
+    timing,
+    close,
+    env: (node: number) => ({
+      OPENAI_API_KEY: "sk-mock",
+      OPENAI_BASE_URL: `${base}/node${node}/v1`,
+      AGENTD_DEFAULT_MODEL: "mock"
+    })
+  }
+}
+
+const toolList = [
+  { name: "count", annotations: { readOnlyHint: true } },
+  { name: "write", annotations: { readOnlyHint: false, destructiveHint: true } }
+].map((tool) => ({
+  ...tool,
+  description: `does ${tool.name}`,
+  inputSchema: {
+    type: "object",
+    properties: { job: { type: "integer" }, step: { type: "integer" } },
+    required: ["job", "step"]
+  }
+}))
+
+/** An MCP server with the tools `count` (read-only) and `write`, which remembers their calls. */
+export const startTools = async (delayMillis: number) => {
+  const uses: Array<ToolUse> = []
+  const { base, close } = await listen(async (request, response) => {
+    const message = await bodyOf(request)
+    if (message === undefined) return void response.writeHead(405).end()
+    if (message.id === undefined) return void response.writeHead(202).end()
+    const answer = (status: number, content: object) =>
+      response
+        .writeHead(status, { "content-type": "application/json" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id: message.id, ...content }))
+    const { method, params } = message
+    if (method === "initialize") {
+      const known = ["2025-11-25", "2025-06-18", "2025-03-26"]
+      answer(200, {
+        result: {
+          protocolVersion: known.includes(params.protocolVersion) ? params.protocolVersion : known[0],
+          capabilities: { tools: {} },
+          serverInfo: { name: "counter", version: "1" }
+        }
+      })
+    } else if (method === "tools/list") {
+      answer(200, { result: { tools: toolList } })
+    } else if (method === "tools/call") {
+      uses.push({ tool: params.name, ...params.arguments, at: Date.now() })
+      await sleep(delayMillis)
+      answer(200, { result: { content: [{ type: "text", text: `${params.name} ok` }] } })
+    } else {
+      answer(400, { error: { code: -32601, message: "Method not found" } })
+    }
+  })
+  return { uses, url: `${base}/mcp`, close }
+}
+
+/** When a node was killed: it died somewhere in between, by the clock of this machine. */
+export interface Kill {
+  readonly node: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Nodes over one database that ask the mock model, each by an address of its own. */
+export const makeNodes = (
+  url: string,
+  env: (node: number) => Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>> = {}
+) => {
+  const servers = new Map<number, Server>()
+  const kills: Array<Kill> = []
+  const server = (node: number) => {
+    const found = servers.get(node)
+    if (found === undefined) throw new Error(`node ${node} does not run`)
+    return found
+  }
+  return {
+    kills,
+    server,
+    start: async (node: number) => {
+      const settings = { DATABASE_URL: url, AGENTD_ALLOW_PRIVATE_ADDRESSES: "true", ...env(node), ...more }
+      servers.set(node, await startServer(settings))
+    },
+    /** Kills it without a word. */
+    kill: async (node: number) => {
+      const from = Date.now()
+      await server(node).stop("SIGKILL")
+      kills.push({ node, from, to: Date.now() })
+    },
+    stopAll: () => Promise.all(Array.from(servers.values(), (running) => running.stop("SIGKILL")))
+  }
+}
+
+export type Nodes = ReturnType<typeof makeNodes>
+export type Client = ReturnType<typeof makeClient>
+
+/** The first user of the database; with the connector of these tools, through any node. */
+export const makeAccount = async (url: string, nodes: Nodes, tools?: string) => {
+  const made = await runCommand({ DATABASE_URL: url }, "bootstrap", "--json")
+  const { token, workspaceId }: { token: string; workspaceId: string } = JSON.parse(made.stdout)
+  const client = (node: number) => makeClient(nodes.server(node).baseUrl, token)
+  if (tools !== undefined) {
+    const connector = { workspaceId, type: "mcp", providerName: "mock", metadata: { url: tools } }
+    const { status } = await client(0).request("POST", "/api/connectors", connector)
+    if (status !== 201) throw new Error(`no connector: ${status}`)
+  }
+  const submit = async (node: number, prompt: string, autonomyLevel = "autonomous"): Promise<string> => {
+    const answer = await client(node).request("POST", "/api/tasks", { workspaceId, prompt, autonomyLevel })
+    const { data }: { data: { id: string } } = (await answer.json()) as never
+    if (answer.status !== 201) throw new Error(`POST /api/tasks: ${answer.status}`)
+    return data.id
+  }
+  return { client, submit, token, workspaceId }
+}
+
+/** Runs work on the database at `url` over one connection, made for it. */
+export const onDatabase = <A, E>(
+  url: string,
+  work: (sql: PgClient.PgClient) => Effect.Effect<A, E>
+): Promise<A> =>
+  Effect.runPromise(
+    Effect.flatMap(PgClient.PgClient, work).pipe(
+      Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }), { local: true })
+    )
+  )
+
+/** How many runs there are of each status. */
+export const statusCounts = async (url: string): Promise<Readonly<Record<string, number>>> => {
+  const rows = await onDatabase(
+    url,
+    (sql) => sql<{ status: string; count: number }>`
+      select status, count(*)::int as count from runs group by status order by status`
+  )
+  return Object.fromEntries(rows.map(({ count, status }) => [status, count]))
+}
+
+/** Waits until no run is under way, and answers how long that took. */
+export const untilIdle = (url: string, millis: number) =>
+  until(
+    async () => {
+      const counts = await statusCounts(url)
+      const busy = (counts.PENDING ?? 0) + (counts.RUNNING ?? 0)
+      if (busy > 0) await sleep(50)
+      return busy === 0
+    },
+    millis,
+    "no run under way"
+  )
