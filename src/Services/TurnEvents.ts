@@ -14,7 +14,7 @@ export interface TurnEvents {
   readonly stream: Stream.Stream<ChatEvent>
 }
 
-/** Memory is bounded by the text of the turn, however slow the reader is. */
+/** Memory is bounded by the text and the tool results of the turn, however slow the reader is. */
 export const make: Effect.Effect<TurnEvents> = Effect.gen(function* () {
   const latch = yield* Latch.make(false)
   let pending: Array<ChatEvent> = []
