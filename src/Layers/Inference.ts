@@ -3,7 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { InferenceError } from "../Schemas/Inference.ts"
 import { chooseModel } from "../Schemas/ModelChoice.ts"
-import type { StoredProviderKey } from "../Schemas/ProviderKey.ts"
+import { isApiKey, type StoredProviderKey } from "../Schemas/ProviderKey.ts"
 import { Ids } from "../Services/Ids.ts"
 import { Inference } from "../Services/Inference.ts"
 import { Outbound } from "../Services/Outbound.ts"
@@ -37,9 +37,14 @@ export const layer = Layer.effect(
 
     const apiKeyOf = Effect.fnUntraced(function* (key: StoredProviderKey) {
       if (key.sealedApiKey !== null) {
-        return yield* box
+        const opened = yield* box
           .open(key.id, key.sealedApiKey)
           .pipe(Effect.mapError(({ error }) => new InferenceError({ reason: "authentication", error })))
+        if (isApiKey(Redacted.value(opened))) return opened
+        return yield* new InferenceError({
+          reason: "authentication",
+          error: `the provider key ${key.name} has characters that can't be sent: make it anew`
+        })
       }
       if (key.baseUrl !== null) return null
       return yield* new InferenceError({

@@ -19,6 +19,19 @@ const whole = (name: string, fallback: number, minimum: number, maximum: number)
     name
   ).pipe(Config.withDefault(fallback))
 
+const flag = (name: string, fallback: boolean) =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter((value: string) =>
+        value === "true" || value === "false" ? undefined : `${name} must be true or false`
+      )
+    ),
+    name
+  ).pipe(
+    Config.map((value) => value === "true"),
+    Config.withDefault(fallback)
+  )
+
 /** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
 export const database = Config.all({
   url: Config.option(Config.Redacted("DATABASE_URL")),
@@ -67,9 +80,7 @@ export const layer = Layer.effect(
       toolConcurrency: defaults.toolConcurrency,
       historyTokens: yield* whole("AGENTD_HISTORY_TOKENS", defaults.historyTokens, 1000, 10_000_000),
       toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
-      allowPrivateAddresses: yield* Config.Boolean("AGENTD_ALLOW_PRIVATE_ADDRESSES").pipe(
-        Config.withDefault(defaults.allowPrivateAddresses)
-      ),
+      allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES", defaults.allowPrivateAddresses),
       databasePool: yield* whole("AGENTD_DATABASE_POOL", defaults.databasePool, 1, 1000),
       maxOutputLength: defaults.maxOutputLength,
       databaseTimeoutMillis: yield* seconds(

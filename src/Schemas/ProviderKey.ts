@@ -21,7 +21,23 @@ const model = text(1, 200)
 
 const BaseUrl = text(1, 2000).check(
   Schema.makeFilter((value: string) =>
-    /^https?:\/\//i.test(value) && URL.canParse(value) ? undefined : "must be an http or https address"
+    isBaseUrl(value) ? undefined : "must be an http or https address without a user name"
+  )
+)
+
+/** Whether requests can be sent to it: what is secret about it belongs into the key. */
+export const isBaseUrl = (value: string): boolean => {
+  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
+  const { password, username } = new URL(value)
+  return username === "" && password === ""
+}
+
+/** What a header can carry; anything else would be refused only when it is used. */
+export const isApiKey = (value: string): boolean => /^[\x21-\x7e]+$/.test(value)
+
+const ApiKey = text(1, 1000).check(
+  Schema.makeFilter((value: string) =>
+    isApiKey(value) ? undefined : "must be visible ASCII characters without white space"
   )
 )
 
@@ -44,7 +60,7 @@ export const CreateProviderKey = Schema.Struct({
   name,
   provider: Provider,
   model,
-  apiKey: Schema.optionalKey(Schema.NullOr(text(1, 1000))),
+  apiKey: Schema.optionalKey(Schema.NullOr(ApiKey)),
   baseUrl: Schema.optionalKey(Schema.NullOr(BaseUrl))
 })
   .check(

@@ -216,6 +216,15 @@ export class AgentLoop extends Context.Service<
               yield* tell
             }),
             { concurrency: settings.toolConcurrency, discard: true }
+          ).pipe(
+            Effect.tapErrorTag("LimitExceeded", ({ error }) =>
+              Effect.andThen(
+                Effect.sync(() => {
+                  for (const [position, call] of calls.entries()) results[position] ??= brokenOff(call, error)
+                }),
+                tell
+              )
+            )
           )
           const done = results.filter((result) => result !== undefined)
           if (done.length === calls.length) return done
@@ -259,6 +268,15 @@ const allowed: Permission = { type: "allowed" }
 
 /** For work that never asks. */
 export const permitAll = () => Effect.succeed(allowed)
+
+/** Every call that was told of has a result, also where the work ends before it. */
+const brokenOff = ({ id, name }: ToolCall, reason: string): ToolResult => ({
+  id,
+  name,
+  result: `This call was broken off: ${reason}.`,
+  isError: true,
+  durationMs: 0
+})
 
 const outputExceeded = (maximum: number) =>
   new LimitExceeded({ limit: "output", error: `more than ${maximum} characters of text` })

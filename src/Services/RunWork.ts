@@ -137,7 +137,8 @@ export class RunWork extends Context.Service<
         const outcome = yield* whileOurs(performed).pipe(
           Effect.catchTags({
             ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls), undefined),
-            InferenceError: ({ error }) => Effect.succeed(failed(error)),
+            InferenceError: ({ error, reason }) =>
+              Effect.as(Effect.logWarning("a model gave no answer", { reason, error }), failed(error)),
             LimitExceeded: ({ error }) => Effect.succeed(failed(error))
           }),
           Effect.catchDefect((defect) =>

@@ -108,7 +108,11 @@ export class Turns extends Context.Service<
       const perform = (turn: Turn, ending: Deferred.Deferred<ChatEvent>) =>
         answer(turn).pipe(
           Effect.catchTags({
-            InferenceError: ({ error, reason }) => Effect.succeed(errorEvent(`inference_${reason}`, error)),
+            InferenceError: ({ error, reason }) =>
+              Effect.as(
+                Effect.logWarning("a model gave no answer", { reason, error }),
+                errorEvent(`inference_${reason}`, error)
+              ),
             LimitExceeded: ({ error, limit }) => Effect.succeed(errorEvent(`${limit}_exceeded`, error)),
             ApprovalNeeded: (needed) => Effect.die(needed),
             OwnershipLost: () => Effect.succeed(conversationGone),

@@ -353,6 +353,39 @@ describe("AgentLoop", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect("gives every call that was told of a result, also when another took too long", () =>
+    Effect.gen(function* () {
+      const loop = yield* AgentLoop
+      const model = yield* ScriptedModel
+      model.script = () => Stream.fromIterable(calls("echo", "slow", "echo"))
+      const told: Array<LoopEvent> = []
+      const running = yield* Effect.forkChild(
+        Effect.flip(
+          loop.run({
+            request: { choice, system: null, messages: [] },
+            tools: [echo, tool("slow", () => Effect.never)],
+            journal: noJournal,
+            key: null,
+            permit: permitAll,
+            emit: (event) => Effect.sync(() => void told.push(event))
+          })
+        )
+      )
+      yield* TestClock.adjust(Settings.defaults.toolTimeoutMillis)
+      assert.deepInclude(yield* Fiber.join(running), { limit: "tool_time" })
+      assert.deepStrictEqual(
+        told.flatMap((event) =>
+          event.type === "tool_result" ? [[event.result.id, event.result.isError]] : []
+        ),
+        [
+          ["call_echo_0", false],
+          ["call_slow_1", true],
+          ["call_echo_2", false]
+        ]
+      )
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("takes finished steps from the journal instead of doing them again", () =>
     Effect.gen(function* () {
       let called = 0

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { EnvironmentModels } from "../../Schemas/ModelChoice.ts"
-import { Provider } from "../../Schemas/ProviderKey.ts"
+import { isApiKey, isBaseUrl, Provider } from "../../Schemas/ProviderKey.ts"
 
 /** What answers when nobody says which model: a current one of middle size. */
 const usualModels: ReadonlyMap<Provider, string> = new Map([
@@ -24,13 +24,28 @@ export class ModelsMisconfigured extends Schema.TaggedError<ModelsMisconfigured>
   error: Schema.String
 }) {}
 
-/** An empty variable is as good as none. */
+/** White space around a value is none of it, and an empty variable is as good as none. */
 const word = (name: string) =>
-  Config.map(Config.option(Config.String(name)), (value) =>
-    Option.getOrNull(Option.filter(value, (text) => text.trim() !== ""))
-  )
-const secret = (name: string) =>
-  Config.map(word(name), (value) => (value === null ? null : Redacted.make(value)))
+  Config.map(Config.option(Config.String(name)), (value) => {
+    const text = Option.getOrElse(value, () => "").trim()
+    return text === "" ? null : text
+  })
+const secret = Effect.fnUntraced(function* (name: string) {
+  const value = yield* word(name)
+  if (value !== null && !isApiKey(value)) {
+    return yield* new ModelsMisconfigured({ error: `${name} must be visible ASCII characters` })
+  }
+  return value === null ? null : Redacted.make(value)
+})
+const address = Effect.fnUntraced(function* (name: string) {
+  const value = yield* word(name)
+  if (value !== null && !isBaseUrl(value)) {
+    return yield* new ModelsMisconfigured({
+      error: `${name} must be an http or https address without a user name`
+    })
+  }
+  return value
+})
 
 /**
  * The models of the operator (CONTRACT.md section 1): `openai` with a key or a base URL,
@@ -38,8 +53,11 @@ const secret = (name: string) =>
  * `AGENTD_DEFAULT_PROVIDER` the first of openai, anthropic and google that is there is the default.
  */
 export const environment = Effect.gen(function* () {
-  const openai = { apiKey: yield* secret("OPENAI_API_KEY"), baseUrl: yield* word("OPENAI_BASE_URL") }
-  const anthropic = { apiKey: yield* secret("ANTHROPIC_API_KEY"), baseUrl: yield* word("ANTHROPIC_BASE_URL") }
+  const openai = { apiKey: yield* secret("OPENAI_API_KEY"), baseUrl: yield* address("OPENAI_BASE_URL") }
+  const anthropic = {
+    apiKey: yield* secret("ANTHROPIC_API_KEY"),
+    baseUrl: yield* address("ANTHROPIC_BASE_URL")
+  }
   const google = { apiKey: yield* secret("GOOGLE_GENERATIVE_AI_API_KEY"), baseUrl: null }
   const access = new Map<Provider, Access>()
   if (openai.apiKey !== null || openai.baseUrl !== null) access.set("openai", openai)
@@ -57,7 +75,7 @@ export const environment = Effect.gen(function* () {
           onSome: (provider) =>
             provider === "offline" || access.has(provider)
               ? Effect.succeed(provider)
-              : misconfigured(`${provider} has no key in this environment`)
+              : misconfigured(`${provider} needs ${needs[provider]} in this environment`)
         })
   const modelOf = (provider: Provider) =>
     (provider === defaultProvider ? defaultModel : null) ?? usualModels.get(provider) ?? null
@@ -70,6 +88,13 @@ export const environment = Effect.gen(function* () {
   }
   return { models, access }
 })
+
+const needs = {
+  openai: "OPENAI_API_KEY or OPENAI_BASE_URL",
+  anthropic: "ANTHROPIC_API_KEY",
+  google: "GOOGLE_GENERATIVE_AI_API_KEY",
+  "openai-compatible": "OPENAI_BASE_URL"
+} as const
 
 const misconfigured = (error: string) =>
   Effect.fail(new ModelsMisconfigured({ error: `AGENTD_DEFAULT_PROVIDER: ${error}` }))

@@ -128,14 +128,17 @@ const statusWithin = (message: string): number | undefined => {
   return code === undefined ? undefined : Number(code)
 }
 
-/** `{"error":{"message":…}}`, as every protocol here has it. */
+/** `{"error":{"message":…}}`, as every protocol here has it, or what servers that only resemble them say. */
 const sentenceOf = (body: string): string | undefined => {
-  const [, sentence] = /"message"\s*:\s*("(?:[^"\\]|\\.)*")/u.exec(body) ?? []
-  try {
-    return sentence === undefined ? undefined : String(JSON.parse(sentence))
-  } catch {
-    return undefined
+  for (const name of ["message", "error", "detail"]) {
+    const [, sentence] = new RegExp(`"${name}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*")`, "u").exec(body) ?? []
+    try {
+      if (sentence !== undefined) return String(JSON.parse(sentence))
+    } catch {
+      // Not JSON after all.
+    }
   }
+  return undefined
 }
 
 const quote = (text: string, secret: string | null): string => {

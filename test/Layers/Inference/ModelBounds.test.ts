@@ -138,18 +138,16 @@ describe("what a provider says is bounded", () => {
   it.live("waits as long as Gemini says in the body", () =>
     Effect.gen(function* () {
       const busy: Answer = (response) =>
-        void response
-          .writeHead(429, { "content-type": "application/json" })
-          .end(
-            JSON.stringify({
-              error: {
-                code: 429,
-                message: "slow",
-                status: "RESOURCE_EXHAUSTED",
-                details: [{ retryDelay: "7s" }]
-              }
-            })
-          )
+        void response.writeHead(429, { "content-type": "application/json" }).end(
+          JSON.stringify({
+            error: {
+              code: 429,
+              message: "slow",
+              status: "RESOURCE_EXHAUSTED",
+              details: [{ retryDelay: "7s" }]
+            }
+          })
+        )
       const { url } = yield* makeServer(busy, says("google", "ok"))
       const { hasten, pauses } = yield* makeHaste
       const told = yield* hasten(ask(yield* makeModel("google", url, 60_000)))

@@ -1,0 +1,73 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { environment } from "../../../src/Layers/Inference/Environment.ts"
+
+const read = (env: Readonly<Record<string, string>>) =>
+  Effect.provide(environment, ConfigProvider.layer(ConfigProvider.fromEnv({ env })))
+
+describe("the operator's models", () => {
+  it.effect("are none without variables, or with empty ones", () =>
+    Effect.gen(function* () {
+      for (const env of [{}, { OPENAI_API_KEY: "", AGENTD_DEFAULT_PROVIDER: " " }]) {
+        const { access, models } = yield* read(env)
+        assert.strictEqual(access.size, 0)
+        assert.isNull(models.defaultProvider)
+      }
+    })
+  )
+
+  it.effect("are those with a key, the first of them by default, each with a usual model", () =>
+    Effect.gen(function* () {
+      const { access, models } = yield* read({
+        GOOGLE_GENERATIVE_AI_API_KEY: "g",
+        ANTHROPIC_API_KEY: " a\n",
+        ANTHROPIC_BASE_URL: "https://claude.example.org"
+      })
+      assert.strictEqual(models.defaultProvider, "anthropic")
+      assert.deepStrictEqual(Array.from(models.models.keys()), ["anthropic", "google"])
+      assert.isTrue(Array.from(models.models.values()).every((model) => model !== null))
+      const { apiKey, baseUrl } = access.get("anthropic") ?? { apiKey: null, baseUrl: null }
+      assert.strictEqual(apiKey && Redacted.value(apiKey), "a")
+      assert.strictEqual(baseUrl, "https://claude.example.org")
+    })
+  )
+
+  it.effect("of a base URL alone are openai and openai-compatible", () =>
+    Effect.gen(function* () {
+      const { models } = yield* read({
+        OPENAI_BASE_URL: "http://127.0.0.1:11434",
+        AGENTD_DEFAULT_PROVIDER: "openai-compatible",
+        AGENTD_DEFAULT_MODEL: "qwen3"
+      })
+      assert.strictEqual(models.defaultProvider, "openai-compatible")
+      assert.strictEqual(models.models.get("openai-compatible"), "qwen3")
+      assert.strictEqual(models.models.get("openai"), "gpt-5-mini")
+    })
+  )
+
+  const mistakes: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> = [
+    [{ AGENTD_DEFAULT_PROVIDER: "mistral" }, "AGENTD_DEFAULT_PROVIDER: must be one of"],
+    [{ AGENTD_DEFAULT_PROVIDER: "openai" }, "needs OPENAI_API_KEY or OPENAI_BASE_URL"],
+    [{ AGENTD_DEFAULT_PROVIDER: "openai-compatible" }, "needs OPENAI_BASE_URL"],
+    [
+      { AGENTD_DEFAULT_PROVIDER: "openai-compatible", OPENAI_BASE_URL: "http://x" },
+      "AGENTD_DEFAULT_MODEL is needed"
+    ],
+    [{ OPENAI_BASE_URL: "nonsense" }, "OPENAI_BASE_URL must be an http or https address"],
+    [{ OPENAI_BASE_URL: "ftp://x" }, "OPENAI_BASE_URL must be an http or https address"],
+    [{ ANTHROPIC_BASE_URL: "http://u:p@x" }, "ANTHROPIC_BASE_URL must be an http or https address"],
+    [{ OPENAI_API_KEY: "CANARY\nzz" }, "OPENAI_API_KEY must be visible ASCII characters"]
+  ]
+  for (const [env, sentence] of mistakes) {
+    it.effect(`end the start with a sentence: ${JSON.stringify(env)}`, () =>
+      Effect.gen(function* () {
+        const failure = yield* Effect.flip(read(env))
+        const error = failure._tag === "ModelsMisconfigured" ? failure.error : "another failure"
+        assert.include(error, sentence)
+        assert.notInclude(error, "CANARY")
+      })
+    )
+  }
+})
