@@ -1,4 +1,4 @@
-import type { ConnectorCredential, StoredConnector } from "./Connector.ts"
+import type { ConnectorCredential, ConnectorMetadata, StoredConnector } from "./Connector.ts"
 import { registryEntry } from "./ConnectorRegistry.ts"
 
 /** The MCP server of a connector, with all that a request to it carries. The headers are secret. */
@@ -50,6 +50,16 @@ export const targetOf = (
     throw problem
   }
 }
+
+/** Why a connector of type `mcp` could never be used with this metadata; one without an address yet can. */
+export const serverProblem = (type: string | null, metadata: ConnectorMetadata): string | undefined => {
+  if (type !== "mcp" || metadata.url === undefined) return undefined
+  const target = targetOf({ type, providerId: null, metadata, hasCredential: false }, undefined)
+  return target.kind === "unusable" ? target.error : undefined
+}
+
+/** The row that sealed headers are bound to, so that they can't be taken for a credential. */
+export const headersRow = (id: string): string => `${id}/headers`
 
 class Unusable extends Error {}
 

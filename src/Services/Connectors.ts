@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
 import {
   type Connector,
   type ConnectorMetadata,
@@ -11,6 +12,7 @@ import {
   type UpdateConnector
 } from "../Schemas/Connector.ts"
 import { registryEntry } from "../Schemas/ConnectorRegistry.ts"
+import { headersRow, serverProblem } from "../Schemas/ConnectorServer.ts"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
@@ -63,19 +65,34 @@ export class Connectors extends Context.Service<
         return yield* access.visible(user, "connector", yield* repo.find(id))
       })
 
-      const split = Effect.fnUntraced(function* (row: string, given: ConnectorMetadata) {
-        const { credential, ...metadata } = given
-        if (credential === undefined) return { metadata, sealedCredential: null }
-        const sealed = yield* box
-          .seal(row, Redacted.make(JSON.stringify(credential)))
-          .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `metadata.credential: ${error}` })))
-        return { metadata, sealedCredential: sealed }
+      const seal = (row: string, field: string, secret: Schema.Json) =>
+        box
+          .seal(row, Redacted.make(JSON.stringify(secret)))
+          .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `metadata.${field}: ${error}` })))
+
+      /** What is stored of metadata: the credential apart, and the headers, where keys are too, sealed. */
+      const split = Effect.fnUntraced(function* (id: ConnectorId, given: ConnectorMetadata) {
+        const { credential, headers, ...metadata } = given
+        return {
+          metadata:
+            headers === undefined
+              ? metadata
+              : { ...metadata, headers: yield* seal(headersRow(id), "headers", headers) },
+          sealedCredential: credential === undefined ? null : yield* seal(id, "credential", credential)
+        }
       })
+
+      /** What a connector could never be used with is refused while somebody is there to read it. */
+      const requireUsable = (type: string | null, metadata: ConnectorMetadata | undefined) => {
+        const problem = metadata === undefined ? undefined : serverProblem(type, metadata)
+        return problem === undefined ? Effect.void : Effect.fail(new InvalidInput({ error: problem }))
+      }
 
       return Connectors.of({
         create: Effect.fn("Connectors.create")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, { projectId: input.projectId })
+          yield* requireUsable(input.type ?? null, input.metadata)
           const at = yield* now
           const id = yield* ids.make<ConnectorId>("connector")
           const providerId = input.providerId ?? null
@@ -118,6 +135,7 @@ export class Connectors extends Context.Service<
                 yield* requireRoom(connector.workspaceId)
               }
               const { metadata, ...fields } = patch
+              yield* requireUsable(connector.type, metadata)
               const secret = metadata === undefined ? undefined : yield* split(id, metadata)
               const updated = {
                 ...connector,

@@ -8,7 +8,9 @@ import { TestClock } from "effect/testing"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Repo from "../../src/Layers/Repo.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import type { ConnectorMetadata } from "../../src/Schemas/Connector.ts"
 import { PlanLimitExceeded } from "../../src/Schemas/Connector.ts"
+import { headersRow } from "../../src/Schemas/ConnectorServer.ts"
 import { Forbidden, InvalidInput, NotFound } from "../../src/Schemas/Errors.ts"
 import type { ConnectorId, ProjectId } from "../../src/Schemas/Ids.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
@@ -114,14 +116,59 @@ describe("Connectors", () => {
       }).pipe(Effect.provide(layerOffline()))
   )
 
+  it.effect("seals headers, where keys are too, bound to what they are", () =>
+    Effect.gen(function* () {
+      const connectors = yield* Connectors
+      const { user, workspaceId } = yield* makeTenant()
+      const headers = { "x-api-key": "canary-4" }
+      const metadata = { url: "https://example.org", headers }
+      const made = yield* connectors.create(user, { workspaceId, type: "mcp", metadata })
+      const row = yield* stored(made.id)
+      assert.isFalse(made.hasCredential)
+      assert.notInclude(JSON.stringify([made, row]), "canary")
+      const box = yield* SecretBox
+      const sealed = String(row.metadata.headers)
+      const opened = yield* box.open(headersRow(made.id), sealed)
+      assert.deepStrictEqual(JSON.parse(Redacted.value(opened)), headers)
+      yield* Effect.flip(box.open(made.id, sealed))
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("refuses what an MCP server can never be reached with, and takes one without an address", () =>
+    Effect.gen(function* () {
+      const connectors = yield* Connectors
+      const { user, workspaceId } = yield* makeTenant()
+      const rows: ReadonlyArray<readonly [ConnectorMetadata, string]> = [
+        [{ url: "nonsense" }, "metadata.url: must be an http or https address"],
+        [{ url: 5 }, "metadata.url: must be an http or https address"],
+        [{ url: "http://u:canary@x" }, "metadata.url: must not contain a user name or password"],
+        [{ url: "http://x", headers: "x" }, "metadata.headers: must be an object of strings"],
+        [{ url: "http://x", headers: { "bad name": "x" } }, "metadata.headers: can't be sent"]
+      ]
+      const made = yield* connectors.create(user, { workspaceId, type: "mcp" })
+      for (const [metadata, sentence] of rows) {
+        const refused = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp", metadata }))
+        assert.include(refused.error, sentence)
+        const patched = yield* Effect.flip(connectors.update(user, made.id, { metadata }))
+        assert.include(patched.error, sentence)
+        yield* connectors.create(user, { workspaceId, type: "custom", metadata })
+        yield* Effect.forEach(yield* connectors.list(user, { workspaceId }), ({ id, type }) =>
+          type === "custom" ? connectors.remove(user, id) : Effect.void
+        )
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.effect("replaces metadata and credential together", () =>
     Effect.gen(function* () {
       const connectors = yield* Connectors
       const { user, workspaceId } = yield* makeTenant()
-      const metadata = { url: "a", credential: "canary-1" }
+      const metadata = { url: "https://a.example.org/", credential: "canary-1" }
       const { id } = yield* connectors.create(user, { workspaceId, type: "mcp", metadata })
-      yield* connectors.update(user, id, { metadata: { url: "b", credential: { token: "canary-2" } } })
-      assert.deepStrictEqual((yield* stored(id)).metadata, { url: "b" })
+      yield* connectors.update(user, id, {
+        metadata: { url: "https://b.example.org/", credential: { token: "canary-2" } }
+      })
+      assert.deepStrictEqual((yield* stored(id)).metadata, { url: "https://b.example.org/" })
       assert.deepStrictEqual(yield* secretOf(id), { token: "canary-2" })
       const bare = yield* connectors.update(user, id, { metadata: {} })
       assert.isFalse(bare.hasCredential)
@@ -139,9 +186,13 @@ describe("Connectors", () => {
       assert.instanceOf(error, InvalidInput)
       assert.match(error.error, /^metadata\.credential: can't be stored: .*AGENTD_SECRET_KEY/u)
       assert.deepStrictEqual(yield* connectors.list(user, { workspaceId }), [])
-      const made = yield* connectors.create(user, { workspaceId, type: "mcp", metadata: { url: "a" } })
+      const made = yield* connectors.create(user, {
+        workspaceId,
+        type: "mcp",
+        metadata: { url: "https://a.example.org/" }
+      })
       assert.instanceOf(yield* Effect.flip(connectors.update(user, made.id, { metadata })), InvalidInput)
-      assert.deepStrictEqual((yield* stored(made.id)).metadata, { url: "a" })
+      assert.deepStrictEqual((yield* stored(made.id)).metadata, { url: "https://a.example.org/" })
     }).pipe(
       Effect.provide(
         Application.layer.pipe(

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ConnectorCredential, type StoredConnector } from "../../Schemas/Connector.ts"
-import { type ConnectorTarget, inScope, targetOf } from "../../Schemas/ConnectorServer.ts"
+import { type ConnectorTarget, headersRow, inScope, targetOf } from "../../Schemas/ConnectorServer.ts"
 import { cut } from "../../Schemas/Text.ts"
 import { prefixOf, toolNames } from "../../Schemas/ToolName.ts"
 import { ConnectorHealth } from "../../Services/ConnectorHealth.ts"
@@ -50,18 +50,28 @@ export const make = Effect.gen(function* () {
     if (connector.status !== "ERROR") yield* health.report(connector.id, false)
   })
 
-  const credentialOf = Effect.fnUntraced(function* ({ id, sealedCredential }: StoredConnector) {
-    if (sealedCredential === null) return undefined
-    return yield* decodeCredential(Redacted.value(yield* box.open(id, sealedCredential)))
+  const openedTarget = Effect.fnUntraced(function* (connector: StoredConnector) {
+    const { id, metadata, sealedCredential } = connector
+    const { headers } = metadata
+    const open = (row: string, sealed: string) => Effect.map(box.open(row, sealed), Redacted.value)
+    return targetOf(
+      typeof headers === "string"
+        ? {
+            ...connector,
+            metadata: { ...metadata, headers: yield* decodeHeaders(yield* open(headersRow(id), headers)) }
+          }
+        : connector,
+      sealedCredential === null ? undefined : yield* decodeCredential(yield* open(id, sealedCredential))
+    )
   })
 
   const target = (connector: StoredConnector) =>
-    Effect.match(credentialOf(connector), {
-      onSuccess: (credential) => targetOf(connector, credential),
+    Effect.match(openedTarget(connector), {
+      onSuccess: (found) => found,
       // Not the error itself: it may show a part of the secret.
       onFailure: (): ConnectorTarget => ({
         kind: "unusable",
-        error: "metadata.credential: can't be opened"
+        error: "metadata: its credential or headers can't be opened"
       })
     })
 
@@ -160,6 +170,8 @@ export const make = Effect.gen(function* () {
     })
   }
 })
+
+const decodeHeaders = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
 
 const decodeCredential = Schema.decodeUnknownEffect(Schema.fromJsonString(ConnectorCredential))
 
