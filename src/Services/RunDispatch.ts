@@ -11,7 +11,7 @@ export interface LocalExecutor {
   /** Gives a slot back that was reserved and is not needed. */
   readonly giveBack: () => void
   /** Executes a run that this worker owns, in a reserved slot. */
-  readonly start: (run: StoredRun) => Effect.Effect<void>
+  readonly start: (run: StoredRun, since: number) => Effect.Effect<void>
 }
 
 /** Lets a run begin in this process without waiting for a claim, if an executor runs here. */

@@ -5,6 +5,7 @@ import * as FiberMap from "effect/FiberMap"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
@@ -119,13 +120,19 @@ export const layer = Layer.effectDiscard(
       const owned = yield* repo.renew(worker, executions, leaseMillis)
       for (const { id, slot } of held) {
         if (owned.has(id)) slot.until = ours(since)
-        else if (slots.get(id) === slot) yield* FiberMap.remove(running, id)
+        else if (slots.get(id) === slot) stop(id)
       }
     })
 
+    /** Does not wait for it: one that is slow to stop holds up no other. */
+    const stop = (id: RunId) => {
+      const fiber = FiberMap.getUnsafe(running, id)
+      if (Option.isSome(fiber)) fiber.value.interruptUnsafe()
+    }
+
     const watch = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
-      for (const [id, slot] of slots) if (slot.until <= at) yield* FiberMap.remove(running, id)
+      for (const [id, slot] of slots) if (slot.until <= at) stop(id)
     })
 
     const logged = <A>(what: string, effect: Effect.Effect<A, Unavailable>) =>
@@ -152,7 +159,11 @@ export const layer = Layer.effectDiscard(
       Effect.forever,
       Effect.forkScoped
     )
-    yield* watch.pipe(Effect.delay(watchMillis), Effect.forever, Effect.forkScoped)
+    yield* watch.pipe(
+      Effect.delay(Math.min(watchMillis, leaseMillis / 20)),
+      Effect.forever,
+      Effect.forkScoped
+    )
     yield* (yield* signals.subscribe).pipe(
       Stream.runForEach((signal) =>
         signal.type === "runs"
@@ -172,10 +183,10 @@ export const layer = Layer.effectDiscard(
       giveBack: () => {
         reserved--
       },
-      start: (run) =>
-        Effect.flatMap(Clock.currentTimeMillis, (at) => {
+      start: (run, since) =>
+        Effect.suspend(() => {
           reserved--
-          return Effect.asVoid(begin(run, at))
+          return Effect.asVoid(begin(run, since))
         })
     })
   })

@@ -85,10 +85,11 @@ export class Runs extends Context.Service<
           yield* repo.insert(run)
           return yield* signals.publish({ type: "runs" })
         }
+        const since = (yield* now).getTime()
         const start = { worker, leaseMillis, perWorkspace: runsPerWorkspace }
         const started = yield* Effect.onError(repo.insert(run, start), () => Effect.sync(local.giveBack))
         if (started) {
-          return yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 })
+          return yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 }, since)
         }
         local.giveBack()
         yield* signals.publish({ type: "runs" })

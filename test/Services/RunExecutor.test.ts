@@ -1,41 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import type { RunId } from "../../src/Schemas/Ids.ts"
 import { InferenceError } from "../../src/Schemas/Inference.ts"
-import type { StoredRun } from "../../src/Schemas/Run.ts"
 import { Agents } from "../../src/Services/Agents.ts"
 import * as RunExecutor from "../../src/Services/RunExecutor.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
-
-const stored = Effect.fnUntraced(function* (id: RunId) {
-  const repo = yield* RunRepo
-  return Option.getOrThrow(yield* repo.find(id))
-})
-
-/** Lets the executor work until the run has ended; a run that never ends fails the test by its time-out. */
-const ended = Effect.fnUntraced(function* (id: RunId) {
-  let run: StoredRun = yield* stored(id)
-  while (run.status === "PENDING" || run.status === "RUNNING") {
-    yield* TestClock.adjust(1)
-    run = yield* stored(id)
-  }
-  return run
-})
-
-const start = Effect.gen(function* () {
-  const scope = yield* Scope.make()
-  yield* Layer.buildWithScope(RunExecutor.layer, scope)
-  return { stop: Scope.close(scope, Exit.void) }
-})
+import { ended, start, stored } from "./RunFaults.ts"
 
 describe("RunExecutor", () => {
   it.effect("makes a task PENDING, executes it and stores the last answer as output", () =>
@@ -51,7 +27,10 @@ describe("RunExecutor", () => {
       const run = yield* runs.create(user, { workspaceId, prompt: "work", agentId: agent.id })
       assert.strictEqual(run.status, "PENDING")
       const after = yield* ended(run.id)
-      assert.deepInclude(after, { status: "COMPLETED", output: "done", error: null, attempts: 1 })
+      assert.deepInclude(after, { status: "COMPLETED", output: "done", error: null, attempts: 1, epoch: 1 })
+      assert.deepStrictEqual(after.usage, { inputTokens: 2, outputTokens: 4 })
+      for (const time of [after.startedAt, after.firstTokenAt, after.finishedAt])
+        assert.instanceOf(time, Date)
       assert.strictEqual(model.requests[0]?.system, "be A")
     }).pipe(Effect.provide(layerScripted()))
   )
@@ -131,7 +110,7 @@ describe("RunExecutor", () => {
       const { user, workspaceId } = yield* makeTenant()
       const { leaseMillis } = Settings.defaults
       const run = yield* runs.create(user, { workspaceId, prompt: "work" })
-      yield* repo.claim({ worker: "gone", limit: 1, leaseMillis })
+      yield* repo.claim({ worker: "gone", limit: 1, leaseMillis, perWorkspace: 8 })
       yield* start
       yield* TestClock.adjust(leaseMillis - 1_000)
       assert.strictEqual((yield* stored(run.id)).status, "RUNNING")
@@ -151,7 +130,10 @@ describe("RunExecutor", () => {
       yield* start
       yield* runs.create(user, { workspaceId, prompt: "work" })
       for (let i = 0; i < 6; i++) yield* TestClock.adjust(leaseMillis / 2)
-      assert.deepStrictEqual(yield* repo.claim({ worker: "other", limit: 9, leaseMillis }), [])
+      assert.deepStrictEqual(
+        yield* repo.takeOver({ worker: "other", limit: 9, leaseMillis, maxCrashes: 3 }),
+        []
+      )
     }).pipe(Effect.provide(layerScripted()))
   )
 
@@ -174,8 +156,8 @@ describe("RunExecutor", () => {
       yield* start
       const run = yield* runs.create(user, { workspaceId, prompt: "work" })
       yield* TestClock.adjust(1)
-      yield* repo.release(worker)
-      yield* repo.claim({ worker: "other", limit: 1, leaseMillis })
+      yield* repo.release(worker, { crashed: false, maxCrashes: 3 })
+      yield* repo.claim({ worker: "other", limit: 1, leaseMillis, perWorkspace: 8 })
       yield* TestClock.adjust(leaseMillis / 3)
       assert.isTrue(interrupted)
       assert.strictEqual((yield* stored(run.id)).attempts, 2)
@@ -194,8 +176,9 @@ describe("RunExecutor", () => {
           broken ? Effect.die(new Error("a row that does not decode")) : repo.claim(options)
       })
       const scope = yield* Scope.make()
-      yield* Layer.buildWithScope(RunExecutor.layer, scope).pipe(Effect.provideService(RunRepo, flaky))
+      // It waits for a claim: nobody executes here yet.
       const run = yield* runs.create(user, { workspaceId, prompt: "work" })
+      yield* Layer.buildWithScope(RunExecutor.layer, scope).pipe(Effect.provideService(RunRepo, flaky))
       yield* TestClock.adjust("5 seconds")
       assert.strictEqual((yield* stored(run.id)).status, "PENDING")
       broken = false

@@ -1,13 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
-import { noUsage } from "../../src/Schemas/Usage.ts"
-import { type Journal, RunJournal } from "../../src/Services/RunJournal.ts"
-import { RunRepo } from "../../src/Services/RunRepo.ts"
+import { RunJournal } from "../../src/Services/RunJournal.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeRun, makeWorkspace, unicode } from "../support/Fixtures.ts"
-
-const minute = 60_000
+import { at, makeRun, newId, unicode } from "../support/Fixtures.ts"
+import { executionOf, failed, subject as ofRuns, times } from "./RunSubject.ts"
 
 const model: JournalStep = {
   type: "model",
@@ -20,114 +18,159 @@ const tool = (id: string): JournalStep => ({
   result: { id, name: "read", result: [0.5, "x", null, {}], isError: true, durationMs: 12 }
 })
 
-const stepsOf = ({ finished }: Journal) =>
-  Array.from(finished.entries())
-    .sort(([a], [b]) => a - b)
-    .map(([, step]) => step)
-
-/** A run that `worker` has claimed, after what other tests left was taken out of the way. */
+/** A run that waits, and its journal. */
 const subject = Effect.gen(function* () {
-  const runs = yield* RunRepo
+  const given = yield* ofRuns
   const journal = yield* RunJournal
-  yield* runs.claim({ worker: "sweeper", limit: 10_000, leaseMillis: 60 * minute })
-  const { id } = yield* makeRun(yield* makeWorkspace)
-  const [a, b] = [`a of ${id}`, `b of ${id}`]
-  const claim = (worker: string, leaseMillis = minute) =>
-    Effect.map(runs.claim({ worker, limit: 10, leaseMillis }), (claimed) =>
-      assert.deepStrictEqual(
-        claimed.map((run) => run.id),
-        [id]
-      )
+  const { id } = yield* makeRun(given.workspaceId)
+  const claim = (worker: string, leaseMillis?: number) =>
+    Effect.map(given.claimOne(worker, leaseMillis), (run) => {
+      assert.strictEqual(run.id, id)
+      return executionOf(worker, run)
+    })
+  const takeOver = (worker: string, leaseMillis?: number) =>
+    Effect.map(given.takeOver(worker, leaseMillis === undefined ? {} : { leaseMillis }), ([run]) =>
+      executionOf(worker, run ?? assert.fail("nothing was taken over"))
     )
-  const finished = Effect.map(journal.open(id, a), stepsOf)
-  return { a, b, claim, finished, id, journal, runs }
+  const steps = Effect.map(journal.steps(id), (found) => Array.from(found).sort(([a], [b]) => a - b))
+  return { a: given.a, b: given.b, claim, id, journal, runs: given.runs, steps, takeOver }
 })
 
 export const suite = (it: It) =>
   describe("RunJournal", { concurrent: false }, () => {
-    it.effect("opens empty, and keeps the steps in order for the next worker", () =>
+    it.effect("is empty first, and keeps the steps for the next execution", () =>
       Effect.gen(function* () {
-        const { a, b, claim, id, journal } = yield* subject
-        yield* claim(a, 0)
-        const mine = yield* journal.open(id, a)
-        assert.deepStrictEqual(stepsOf(mine), [])
-        const steps = [model, tool("1"), tool("2"), model]
-        for (const [index, step] of steps.entries()) assert.isTrue(yield* mine.record(index, step))
-        yield* claim(b)
-        const next = yield* journal.open(id, b)
-        assert.deepStrictEqual(stepsOf(next), steps)
-        assert.isTrue(yield* next.record(4, tool("3")))
-        assert.deepStrictEqual(stepsOf(yield* journal.open(id, b)), [...steps, tool("3")])
+        const { a, b, claim, journal, steps, takeOver } = yield* subject
+        assert.deepStrictEqual(yield* steps, [])
+        const first = yield* claim(a, 0)
+        const done = [model, tool("1"), tool("2"), model]
+        for (const [index, step] of done.entries()) assert.isTrue(yield* journal.record(first, index, step))
+        const second = yield* takeOver(b)
+        assert.deepStrictEqual(yield* steps, [...done.entries()])
+        assert.isTrue(yield* journal.record(second, 4, tool("3")))
+        assert.deepStrictEqual(yield* steps, [...[...done, tool("3")].entries()])
+        assert.deepStrictEqual(yield* journal.steps(yield* newId<RunId>("run")), new Map())
       })
     )
 
     it.effect("keeps steps that finish out of order under their index", () =>
       Effect.gen(function* () {
-        const { a, claim, id, journal } = yield* subject
-        yield* claim(a)
-        const { record } = yield* journal.open(id, a)
-        assert.isTrue(yield* record(2, tool("2")))
-        assert.isTrue(yield* record(0, model))
-        assert.deepStrictEqual(
-          new Map((yield* journal.open(id, a)).finished),
-          new Map([
-            [0, model],
-            [2, tool("2")]
-          ])
-        )
+        const { a, claim, journal, steps } = yield* subject
+        const execution = yield* claim(a)
+        assert.isTrue(yield* journal.record(execution, 2, tool("2")))
+        assert.isTrue(yield* journal.record(execution, 0, model))
+        assert.deepStrictEqual(yield* steps, [
+          [0, model],
+          [2, tool("2")]
+        ])
       })
     )
 
-    it.effect("writes each step once", () =>
+    it.effect("keeps the first of a step that the same execution writes again", () =>
       Effect.gen(function* () {
-        const { a, claim, finished, id, journal } = yield* subject
-        yield* claim(a)
-        const { record } = yield* journal.open(id, a)
-        yield* record(0, tool("first"))
-        yield* record(0, tool("second"))
-        assert.deepStrictEqual(yield* finished, [tool("first")])
+        const { a, claim, journal, steps } = yield* subject
+        const execution = yield* claim(a)
+        assert.isTrue(yield* journal.record(execution, 0, tool("first")))
+        assert.isTrue(yield* journal.record(execution, 0, tool("first")))
+        assert.isTrue(yield* journal.record(execution, 0, tool("second")))
+        assert.deepStrictEqual(yield* steps, [[0, tool("first")]])
+      })
+    )
+
+    it.effect("takes each of 16 steps that are written at the same time, twice each", () =>
+      Effect.gen(function* () {
+        const { a, claim, journal, steps } = yield* subject
+        const execution = yield* claim(a)
+        const indexes = Array.from({ length: 32 }, (_, n) => n % 16)
+        const written = yield* Effect.forEach(
+          indexes,
+          (index) => journal.record(execution, index, tool(`${index}`)),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(
+          written,
+          indexes.map(() => true)
+        )
+        assert.deepStrictEqual(
+          yield* steps,
+          indexes.slice(0, 16).map((index) => [index, tool(`${index}`)])
+        )
       })
     )
 
     it.effect("keeps the journals of two runs apart", () =>
       Effect.gen(function* () {
         const one = yield* subject
-        yield* one.claim(one.a)
-        yield* (yield* one.journal.open(one.id, one.a)).record(0, tool("one"))
+        yield* one.journal.record(yield* one.claim(one.a), 0, tool("one"))
         const two = yield* subject
-        yield* two.claim(two.a)
-        yield* (yield* two.journal.open(two.id, two.a)).record(0, tool("two"))
-        assert.deepStrictEqual(yield* one.finished, [tool("one")])
-        assert.deepStrictEqual(yield* two.finished, [tool("two")])
+        yield* two.journal.record(yield* two.claim(two.a), 0, tool("two"))
+        assert.deepStrictEqual(yield* one.steps, [[0, tool("one")]])
+        assert.deepStrictEqual(yield* two.steps, [[0, tool("two")]])
       })
     )
 
-    it.effect("takes no step of a worker whose run another has taken", () =>
+    it.effect("takes no step of a former execution, and none that another has written", () =>
       Effect.gen(function* () {
-        const { a, b, claim, finished, id, journal } = yield* subject
-        yield* claim(a, 0)
-        const lost = yield* journal.open(id, a)
-        yield* lost.record(0, tool("a"))
-        yield* claim(b)
-        assert.isFalse(yield* lost.record(1, tool("late")))
-        assert.deepStrictEqual(yield* finished, [tool("a")])
-        assert.isTrue(yield* (yield* journal.open(id, b)).record(1, tool("b")))
-        assert.deepStrictEqual(yield* finished, [tool("a"), tool("b")])
+        const { a, b, claim, id, journal, steps, takeOver } = yield* subject
+        const lost = yield* claim(a, 0)
+        yield* journal.record(lost, 0, tool("a"))
+        const heir = yield* takeOver(b)
+        assert.isFalse(yield* journal.record(lost, 1, tool("late")))
+        assert.isFalse(
+          yield* journal.record(lost, 0, tool("a")),
+          "a step of its own, but it is not the latest"
+        )
+        assert.isFalse(yield* journal.record(heir, 0, tool("b")), "another execution has written it")
+        for (const forged of [
+          { ...lost, epoch: heir.epoch },
+          { id, worker: b, epoch: lost.epoch }
+        ]) {
+          assert.isFalse(yield* journal.record(forged, 1, tool("forged")))
+        }
+        assert.deepStrictEqual(yield* steps, [[0, tool("a")]])
+        assert.isTrue(yield* journal.record(heir, 1, tool("b")))
+        assert.deepStrictEqual(yield* steps, [
+          [0, tool("a")],
+          [1, tool("b")]
+        ])
       })
     )
 
-    it.effect("takes no step of a run that was never claimed, is over, or was released", () =>
+    it.effect("takes no step of a former execution of the same worker", () =>
       Effect.gen(function* () {
-        const { a, claim, finished, id, journal, runs } = yield* subject
-        const { record } = yield* journal.open(id, a)
-        assert.isFalse(yield* record(0, tool("unclaimed")))
-        yield* claim(a)
-        yield* runs.release(a)
-        assert.isFalse(yield* record(0, tool("released")))
-        yield* claim(a)
-        yield* runs.finish(id, a, { status: "FAILED", error: "No", usage: noUsage }, at())
-        assert.isFalse(yield* record(0, tool("over")))
-        assert.deepStrictEqual(yield* finished, [])
+        const { a, claim, journal, runs, steps, takeOver } = yield* subject
+        const former = [yield* claim(a)]
+        yield* runs.release(a, { crashed: false, maxCrashes: 3 })
+        former.push(yield* claim(a, 0))
+        const latest = yield* takeOver(a)
+        for (const execution of former) assert.isFalse(yield* journal.record(execution, 0, tool("late")))
+        assert.deepStrictEqual(yield* steps, [])
+        assert.isTrue(yield* journal.record(latest, 0, model))
+      })
+    )
+
+    it.effect("takes no step of a run that was never claimed, is over, was released or cancelled", () =>
+      Effect.gen(function* () {
+        const { a, claim, id, journal, runs, steps } = yield* subject
+        assert.isFalse(yield* journal.record({ id, worker: a, epoch: 0 }, 0, tool("unclaimed")))
+        const released = yield* claim(a)
+        yield* runs.release(a, { crashed: false, maxCrashes: 3 })
+        assert.isFalse(yield* journal.record(released, 0, tool("released")))
+        const over = yield* claim(a)
+        yield* journal.record(over, 0, tool("kept"))
+        yield* runs.finish(over, failed, times)
+        assert.isFalse(yield* journal.record(over, 0, tool("kept")))
+        assert.isFalse(yield* journal.record(over, 1, tool("over")))
+        assert.deepStrictEqual(yield* steps, [[0, tool("kept")]])
+
+        const other = yield* subject
+        const cancelled = yield* other.claim(other.a)
+        yield* other.journal.record(cancelled, 0, tool("before"))
+        yield* other.runs.cancel(other.id, at())
+        assert.isFalse(yield* other.journal.record(cancelled, 1, tool("after")))
+        assert.deepStrictEqual(yield* other.steps, [[0, tool("before")]])
+        const nowhere = { ...cancelled, id: yield* newId<RunId>("run") }
+        assert.isFalse(yield* journal.record(nowhere, 0, tool("nowhere")))
       })
     )
   })

@@ -46,6 +46,7 @@ export const suite = (it: It) =>
           connectorIds: ["conn_1", unicode],
           autonomyLevel: "supervised",
           attempts: 3,
+          epoch: 2,
           updatedAt: at(1)
         })
         assert.deepStrictEqual(yield* runs.find(run.id), Option.some(run))

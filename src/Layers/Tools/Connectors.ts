@@ -53,26 +53,28 @@ export const make = Effect.gen(function* () {
   const openedTarget = Effect.fnUntraced(function* (connector: StoredConnector) {
     const { id, metadata, sealedCredential } = connector
     const { headers } = metadata
-    const open = (row: string, sealed: string) => Effect.map(box.open(row, sealed), Redacted.value)
-    return targetOf(
+    const open = <A>(field: string, row: string, sealed: string, decode: Decode<A>) =>
+      box.open(row, sealed).pipe(
+        Effect.flatMap((opened) => decode(Redacted.value(opened))),
+        // Not the error itself: it may show a part of the secret.
+        Effect.mapError(() => `metadata.${field}: can't be opened`)
+      )
+    const opened =
       typeof headers === "string"
-        ? {
-            ...connector,
-            metadata: { ...metadata, headers: yield* decodeHeaders(yield* open(headersRow(id), headers)) }
-          }
-        : connector,
-      sealedCredential === null ? undefined : yield* decodeCredential(yield* open(id, sealedCredential))
+        ? { ...metadata, headers: yield* open("headers", headersRow(id), headers, decodeHeaders) }
+        : metadata
+    return targetOf(
+      { ...connector, metadata: opened },
+      sealedCredential === null
+        ? undefined
+        : yield* open("credential", id, sealedCredential, decodeCredential)
     )
   })
 
   const target = (connector: StoredConnector) =>
     Effect.match(openedTarget(connector), {
       onSuccess: (found) => found,
-      // Not the error itself: it may show a part of the secret.
-      onFailure: (): ConnectorTarget => ({
-        kind: "unusable",
-        error: "metadata: its credential or headers can't be opened"
-      })
+      onFailure: (error): ConnectorTarget => ({ kind: "unusable", error })
     })
 
   const away = (connector: StoredConnector): Listed => ({
@@ -170,6 +172,8 @@ export const make = Effect.gen(function* () {
     })
   }
 })
+
+type Decode<A> = (text: string) => Effect.Effect<A, Schema.SchemaError>
 
 const decodeHeaders = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
 

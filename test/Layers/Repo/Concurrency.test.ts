@@ -1,22 +1,34 @@
+import * as Fs from "node:fs"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Migrations from "../../../src/Layers/Repo/Postgres/Migrations.ts"
-import * as Initial from "../../../src/Layers/Repo/Postgres/migrations/0001_initial.ts"
-import * as Specification from "../../../src/Layers/Repo/Postgres/migrations/0002_specification.ts"
-import type { RunId } from "../../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 import { UserRepo } from "../../../src/Services/UserRepo.ts"
+import { executionOf } from "../../contract/RunSubject.ts"
 import { layerNode } from "../../support/Backends.ts"
 import { makeRun, makeUser, makeWorkspace } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
 
 const minute = 60_000
+
+const folder = new URL("../../../src/Layers/Repo/Postgres/migrations/", import.meta.url)
+
+/** The migrations that there are, by the names of their files. */
+const migrations = await Promise.all(
+  Fs.readdirSync(folder)
+    .sort()
+    .map(async (file) => {
+      const [, id = "", name = ""] = /^(\d+)_(\w+)\.ts$/.exec(file) ?? []
+      const { statements }: { statements: ReadonlyArray<string> } = await import(new URL(file, folder).href)
+      return { id: Number(id), name, statements }
+    })
+)
 
 const suite = () => {
   it.live.each([1, 2, 3, 4, 5])("migrates once when 5 nodes start together on a new database (%d)", () =>
@@ -37,13 +49,7 @@ const suite = () => {
       const done = yield* Effect.forEach(nodes, Fiber.join)
       assert.deepStrictEqual(
         done.filter((migrated) => migrated.length > 0),
-        [
-          [
-            [1, "initial"],
-            [2, "specification"],
-            [3, "models"]
-          ]
-        ]
+        [migrations.map(({ id, name }) => [id, name] as const)]
       )
       const [made] = yield* Effect.flatMap(
         PgClient,
@@ -51,39 +57,10 @@ const suite = () => {
           select (select count(*)::int from agentd_migrations) as migrations,
             (select count(*)::int from pg_tables where schemaname = 'public') as tables`
       ).pipe(Effect.provide(Postgres.client(url)))
-      const tables = [...Initial.statements, ...Specification.statements].filter((statement) =>
-        statement.startsWith("create table")
-      ).length
-      assert.deepStrictEqual(made, { migrations: 3, tables: tables + 1 })
-    })
-  )
-
-  it.live("gives no run to two of 4 workers that claim 200 over clients of their own", () =>
-    Effect.gen(function* () {
-      const url = yield* Postgres.migratedDatabase
-      const node = layerNode(Postgres.client(url))
-      const made = yield* Effect.gen(function* () {
-        const workspaceId = yield* makeWorkspace
-        return yield* Effect.replicateEffect(makeRun(workspaceId), 200)
-      }).pipe(Effect.provide(node))
-
-      const work = Effect.fnUntraced(function* (worker: string) {
-        const runs = yield* RunRepo
-        const batches: Array<ReadonlyArray<RunId>> = []
-        while (true) {
-          const claimed = yield* runs.claim({ worker, limit: 7, leaseMillis: minute })
-          if (claimed.length === 0) return batches
-          batches.push(claimed.map(({ id }) => id))
-        }
-      })
-      const batches = yield* Effect.forEach(
-        ["a", "b", "c", "d"],
-        (worker) => Effect.provide(work(worker), node, { local: true }),
-        { concurrency: "unbounded" }
-      )
-      assert.isAbove(batches.filter(({ length }) => length > 0).length, 1, "only one worker had any")
-      assert.isAtMost(Math.max(...batches.flat().map(({ length }) => length)), 7)
-      assert.deepStrictEqual(batches.flat(2).sort(), made.map(({ id }) => id).sort())
+      const tables = migrations
+        .flatMap(({ statements }) => statements)
+        .filter((statement) => statement.startsWith("create table")).length
+      assert.deepStrictEqual(made, { migrations: migrations.length, tables: tables + 1 })
     })
   )
 
@@ -92,12 +69,12 @@ const suite = () => {
       const sql = yield* PgClient
       const [runs, journal] = [yield* RunRepo, yield* RunJournal]
       const { id } = yield* makeRun(yield* makeWorkspace)
-      yield* runs.claim({ worker: "zombie", limit: 1, leaseMillis: 0 })
+      const [claimed] = yield* runs.claim({ worker: "zombie", limit: 1, leaseMillis: 0, perWorkspace: 8 })
+      const zombie = executionOf("zombie", claimed ?? assert.fail("nothing was claimed"))
       const step: JournalStep = {
         type: "tool",
         result: { id: "1", name: "read", result: 1, isError: false, durationMs: 1 }
       }
-      const zombie = yield* journal.open(id, "zombie")
 
       const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       // Only a row of the same key can hold the write up at a moment that the test chooses; without its
@@ -116,16 +93,17 @@ const suite = () => {
           .pipe(Effect.ignore)
       )
       yield* Deferred.await(held)
-      const writing = yield* Effect.forkChild(zombie.record(0, step))
+      const writing = yield* Effect.forkChild(journal.record(zombie, 0, step))
       yield* Postgres.untilWaiting(1)
-      const taken = yield* runs.claim({ worker: "heir", limit: 1, leaseMillis: minute })
-      const heir = yield* journal.open(id, "heir")
+      const taken = yield* runs.takeOver({ worker: "heir", limit: 1, leaseMillis: minute, maxCrashes: 3 })
       yield* Deferred.succeed(release, undefined)
       yield* Fiber.join(holding)
       const recorded = yield* Fiber.join(writing)
       // Either the heir has the run and the write failed, or the write went first and held the run.
       assert.strictEqual(recorded, taken.length === 0)
-      if (taken.length > 0) assert.isTrue(yield* heir.record(0, step), "the heir can't go on")
+      for (const run of taken) {
+        assert.isTrue(yield* journal.record(executionOf("heir", run), 0, step), "the heir can't go on")
+      }
     }).pipe(Effect.provide(layerNode(Postgres.layerClient)))
   )
 

@@ -1,4 +1,5 @@
 import * as AgentRepo from "../../contract/AgentRepo.ts"
+import * as ApprovalRepo from "../../contract/ApprovalRepo.ts"
 import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
@@ -7,8 +8,11 @@ import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
 import * as RunClaims from "../../contract/RunClaims.ts"
+import * as RunEnds from "../../contract/RunEnds.ts"
+import * as RunFairness from "../../contract/RunFairness.ts"
 import * as RunJournal from "../../contract/RunJournal.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
+import * as RunTakeOver from "../../contract/RunTakeOver.ts"
 import * as TokenRepo from "../../contract/TokenRepo.ts"
 import * as Transaction from "../../contract/Transaction.ts"
 import * as TransactionBound from "../../contract/TransactionBound.ts"
@@ -30,7 +34,11 @@ onEveryBackend("Repositories", (it) => {
     ConversationTurns,
     RunRepo,
     RunClaims,
+    RunFairness,
+    RunTakeOver,
+    RunEnds,
     RunJournal,
+    ApprovalRepo,
     MemoryRepo,
     Transaction
   ]) {

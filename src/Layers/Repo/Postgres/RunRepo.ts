@@ -40,9 +40,13 @@ export const layer = Layer.effect(
         run(
           Effect.map(
             inserted(sql`
-              with slot as (
+              with workspace as materialized (
+                select id from workspaces
+                where id = ${given.workspaceId} and ${start?.perWorkspace ?? 0}::int > 0
+                for key share
+              ), slot as (
                 select 1 from run_slots
-                where workspace_id = ${given.workspaceId} and queued = 0
+                where workspace_id = (select id from workspace) and queued = 0
                   and running < ${start?.perWorkspace ?? 0}::int
                 for update
               ), free as (select exists (select from slot) as free)
@@ -142,20 +146,18 @@ export const layer = Layer.effect(
       finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }) =>
         run(
           returnedRow(sql`
-            with ended as (
-              update runs
-              set status = ${outcome.status},
-                output = ${outcome.status === "COMPLETED" ? outcome.output : null},
-                error = ${outcome.status === "FAILED" ? outcome.error : null},
-                input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
-                first_token_at = coalesce(first_token_at, ${firstTokenAt}::timestamptz),
-                finished_at = ${at}, updated_at = ${at}
-              where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
-              returning id)
-            select id from ended
-            union all
-            select id from runs
-            where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = ${outcome.status}`)
+            update runs
+            set status = ${outcome.status},
+              output = ${outcome.status === "COMPLETED" ? outcome.output : null},
+              error = ${outcome.status === "FAILED" ? outcome.error : null},
+              input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
+              first_token_at = case when status = 'RUNNING'
+                then coalesce(first_token_at, ${firstTokenAt}::timestamptz) else first_token_at end,
+              finished_at = case when status = 'RUNNING' then ${at}::timestamptz else finished_at end,
+              updated_at = case when status = 'RUNNING' then ${at}::timestamptz else updated_at end
+            where id = ${id} and worker = ${worker} and epoch = ${epoch}
+              and status in ('RUNNING', ${outcome.status})
+            returning id`)
         ),
       cancel: (id, at) =>
         run(

@@ -1,5 +1,6 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
@@ -11,6 +12,7 @@ import { Database } from "./Database.ts"
 
 const channel = "agentd"
 const retryMillis = 500
+const closeMillis = 500
 
 const encode = Schema.encodeSync(Schema.fromJsonString(Signal))
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Signal))
@@ -37,12 +39,19 @@ export const layer = Layer.effect(
         if (Option.isSome(signal)) yield* local.publish(signal.value)
       }
     })
-    yield* Effect.scoped(listen).pipe(
+    const listening = yield* Effect.scoped(listen).pipe(
       Effect.provide(Reactivity.layer),
       Effect.catchCause((cause) => Effect.logDebug("not listening", cause)),
       Effect.andThen(Effect.sleep(retryMillis)),
       Effect.forever,
-      Effect.forkScoped
+      Effect.forkDetach
+    )
+    // A server that is frozen does not answer the goodbye either.
+    yield* Effect.addFinalizer(() =>
+      Effect.suspend(() => {
+        listening.interruptUnsafe()
+        return Effect.timeoutOption(Effect.interruptible(Fiber.await(listening)), closeMillis)
+      })
     )
 
     return Signals.of({

@@ -25,29 +25,54 @@ export const statements = [
       return null;
     end $$`,
   `create trigger make_run_slots after insert on workspaces for each row execute function make_run_slots()`,
-  `create function count_run_slots() returns trigger language plpgsql as $$
-    declare
-      waits integer := 0;
-      runs integer := 0;
+  `create function count_inserted_runs() returns trigger language plpgsql as $$
     begin
-      if tg_op <> 'INSERT' then
-        waits := waits - (old.status = 'PENDING')::int;
-        runs := runs - (old.status = 'RUNNING')::int;
-      end if;
-      if tg_op <> 'DELETE' then
-        waits := waits + (new.status = 'PENDING')::int;
-        runs := runs + (new.status = 'RUNNING')::int;
-      end if;
-      if waits <> 0 or runs <> 0 then
-        update run_slots
-        set queued = queued + waits, running = running + runs,
-          served_at = case when runs > 0 then clock_timestamp() else served_at end
-        where workspace_id = coalesce(new.workspace_id, old.workspace_id);
-      end if;
+      with changed as materialized (
+        select workspace_id, sum(waits) as waits, sum(runs) as runs from (select workspace_id, (status = 'PENDING')::int as waits, (status = 'RUNNING')::int as runs from made) each
+        group by workspace_id having sum(waits) <> 0 or sum(runs) <> 0
+      ), locked as materialized (
+        select workspace_id, waits, runs from run_slots join changed using (workspace_id)
+        order by workspace_id for update of run_slots)
+      update run_slots s
+      set queued = s.queued + l.waits, running = s.running + l.runs,
+        served_at = case when l.runs > 0 then clock_timestamp() else s.served_at end
+      from locked l where s.workspace_id = l.workspace_id;
       return null;
     end $$`,
-  `create trigger count_run_slots after insert or delete or update of status on runs
-    for each row execute function count_run_slots()`,
+  `create function count_deleted_runs() returns trigger language plpgsql as $$
+    begin
+      with changed as materialized (
+        select workspace_id, sum(waits) as waits, sum(runs) as runs from (select workspace_id, -(status = 'PENDING')::int as waits, -(status = 'RUNNING')::int as runs from gone) each
+        group by workspace_id having sum(waits) <> 0 or sum(runs) <> 0
+      ), locked as materialized (
+        select workspace_id, waits, runs from run_slots join changed using (workspace_id)
+        order by workspace_id for update of run_slots)
+      update run_slots s
+      set queued = s.queued + l.waits, running = s.running + l.runs,
+        served_at = case when l.runs > 0 then clock_timestamp() else s.served_at end
+      from locked l where s.workspace_id = l.workspace_id;
+      return null;
+    end $$`,
+  `create function count_updated_runs() returns trigger language plpgsql as $$
+    begin
+      with changed as materialized (
+        select workspace_id, sum(waits) as waits, sum(runs) as runs from (select workspace_id, (status = 'PENDING')::int as waits, (status = 'RUNNING')::int as runs from made union all select workspace_id, -(status = 'PENDING')::int as waits, -(status = 'RUNNING')::int as runs from gone) each
+        group by workspace_id having sum(waits) <> 0 or sum(runs) <> 0
+      ), locked as materialized (
+        select workspace_id, waits, runs from run_slots join changed using (workspace_id)
+        order by workspace_id for update of run_slots)
+      update run_slots s
+      set queued = s.queued + l.waits, running = s.running + l.runs,
+        served_at = case when l.runs > 0 then clock_timestamp() else s.served_at end
+      from locked l where s.workspace_id = l.workspace_id;
+      return null;
+    end $$`,
+  `create trigger count_inserted_runs after insert on runs referencing new table as made
+    for each statement execute function count_inserted_runs()`,
+  `create trigger count_deleted_runs after delete on runs referencing old table as gone
+    for each statement execute function count_deleted_runs()`,
+  `create trigger count_updated_runs after update on runs referencing old table as gone new table as made
+    for each statement execute function count_updated_runs()`,
   `drop index runs_unfinished`,
   `create index runs_queued on runs (workspace_id, created_at, id) where status = 'PENDING'`,
   `create index runs_leased on runs (lease_until) where status = 'RUNNING'`,

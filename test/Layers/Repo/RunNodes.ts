@@ -1,0 +1,83 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import type { RunId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import { type StoredRun, unstarted } from "../../../src/Schemas/Run.ts"
+import { layerNode } from "../../support/Backends.ts"
+import { at } from "../../support/Fixtures.ts"
+import * as Postgres from "../../support/Postgres.ts"
+
+/** Several nodes on one database, a new one if none is given; each has a client, and all above it, of its own. */
+export const makeNodes = Effect.fnUntraced(function* (count: number, given?: string) {
+  const url = given ?? (yield* Postgres.migratedDatabase)
+  const first = yield* Layer.build(layerNode(Postgres.client(url)))
+  const nodes = [first]
+  for (let n = 1; n < count; n++) nodes.push(yield* Layer.build(layerNode(Postgres.client(url))))
+  type Services = typeof first extends Context.Context<infer S> ? S : never
+  /** On one of the nodes, by its number. */
+  const on = <A, E, R>(node: number, effect: Effect.Effect<A, E, R>) =>
+    Effect.provideContext(effect, nodes[node % count] ?? first) as Effect.Effect<A, E, Exclude<R, Services>>
+  /** All at once, one after the other on the nodes. */
+  const together = <A, E, R>(times: number, make: (index: number) => Effect.Effect<A, E, R>) =>
+    Effect.forEach(
+      Array.from({ length: times }, (_, index) => index),
+      (index) => on(index, make(index)),
+      { concurrency: "unbounded" }
+    )
+  return { on, together }
+})
+
+let made = 0
+
+/** A PENDING run that is not stored yet. */
+export const newRun = (workspaceId: WorkspaceId): StoredRun => ({
+  id: `run_${workspaceId}_${String(made++).padStart(6, "0")}` as RunId,
+  workspaceId,
+  projectId: null,
+  status: "PENDING",
+  prompt: "Do it",
+  ...unstarted,
+  createdAt: at(made),
+  updatedAt: at(made),
+  agentId: null,
+  cronJobId: null,
+  autonomyLevel: "semi-autonomous",
+  selectedProvider: null,
+  selectedModel: null,
+  providerKeyId: null,
+  connectorIds: null
+})
+
+/** What the server holds at one moment: `wrong` counts the workspaces whose slots differ from their runs. */
+export const counts = Effect.gen(function* () {
+  const sql = yield* PgClient
+  const [row] = yield* sql<{ most: number; running: number; open: number; wrong: number }>`
+    with real as (
+      select w.id, count(r.id) filter (where r.status = 'PENDING')::int as queued,
+        count(r.id) filter (where r.status = 'RUNNING')::int as running
+      from workspaces w left join runs r on r.workspace_id = w.id group by w.id)
+    select coalesce(max(real.running), 0)::int as most, coalesce(sum(real.running), 0)::int as running,
+      coalesce(sum(real.running + real.queued), 0)::int as open,
+      (select count(*)::int from real full join run_slots s on s.workspace_id = real.id
+        where (s.queued, s.running) is distinct from (real.queued, real.running)) as wrong
+    from real`
+  return row ?? { most: Number.NaN, running: Number.NaN, open: Number.NaN, wrong: Number.NaN }
+})
+
+/** Does the work, and looks at the counts all the time until it is done, and once more then. */
+export const watched = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
+  const fiber = yield* Effect.forkChild(work)
+  const seen = []
+  while (fiber.pollUnsafe() === undefined) seen.push(yield* counts)
+  const result = yield* Fiber.join(fiber)
+  const last = yield* counts
+  seen.push(last)
+  return {
+    last,
+    most: Math.max(...seen.map(({ most }) => most)),
+    result,
+    wrong: Math.max(...seen.map(({ wrong }) => wrong))
+  }
+})

@@ -1,0 +1,132 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import type { RunId } from "../../../src/Schemas/Ids.ts"
+import { type Signal, Signals } from "../../../src/Services/Signals.ts"
+import { onEveryBackend } from "../../support/Backends.ts"
+import { newId } from "../../support/Fixtures.ts"
+import * as Postgres from "../../support/Postgres.ts"
+import { makeNodes } from "./RunNodes.ts"
+
+const publish = (signal: Signal) => Effect.flatMap(Signals, (signals) => signals.publish(signal))
+
+/** All that a subscriber gets, as it comes, until the scope closes. */
+const collect = Effect.gen(function* () {
+  const got: Array<Signal> = []
+  const stream = yield* (yield* Signals).subscribe
+  yield* Effect.forkScoped(Stream.runForEach(stream, (signal) => Effect.sync(() => void got.push(signal))))
+  return got
+})
+
+const ids = (got: ReadonlyArray<Signal>) =>
+  got.flatMap((signal) => (signal.type === "run" ? [signal.id] : []))
+
+/** Looks every 5 ms, for 10 s. */
+const until = (what: string, holds: () => boolean) =>
+  Effect.suspend(() => (holds() ? Effect.void : Effect.fail(`still not: ${what}`))).pipe(
+    Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 2_000 })
+  )
+
+onEveryBackend("Signals", (it) => {
+  it.effect("reach every subscriber of the node that sends them, in order", () =>
+    Effect.gen(function* () {
+      const [one, two] = [yield* collect, yield* collect]
+      const first = yield* newId<RunId>("run")
+      // A connection that listens may still be on its way.
+      yield* publish({ type: "run", id: first }).pipe(
+        Effect.andThen(() => (ids(one).includes(first) ? Effect.void : Effect.fail("not yet"))),
+        Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 })
+      )
+      const sent = yield* Effect.replicateEffect(newId<RunId>("run"), 50)
+      for (const id of sent) yield* publish({ type: "run", id })
+      yield* publish({ type: "runs" })
+      for (const got of [one, two]) {
+        yield* until(
+          "all signals are there",
+          () => ids(got).includes(sent[49] ?? first) && got.at(-1)?.type === "runs"
+        )
+        assert.deepStrictEqual(
+          ids(got).filter((id) => sent.includes(id)),
+          sent
+        )
+      }
+    }).pipe(Effect.scoped)
+  )
+})
+
+const suite = () => {
+  it.live("reach the other node, and do so again after the connections that listen were cut", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(2)
+      const [one, two] = [yield* on(0, collect), yield* on(1, collect)]
+      /** Sends until it has come, so that none is missed while a connection is made. */
+      const arrives = (from: number, got: ReadonlyArray<Signal>) =>
+        Effect.gen(function* () {
+          const id = yield* newId<RunId>("run")
+          yield* publish({ type: "run", id }).pipe(
+            Effect.andThen(() => (ids(got).includes(id) ? Effect.void : Effect.fail("not yet"))),
+            Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 })
+          )
+        }).pipe((sending) => on(from, sending))
+      yield* arrives(0, two)
+      yield* arrives(1, one)
+      assert.include(
+        two.map(({ type }) => type),
+        "runs",
+        "what was sent before anybody listened is lost: look"
+      )
+
+      const sql = yield* on(0, PgClient)
+      for (let round = 0; round < 3; round++) {
+        const cut = yield* sql`
+          select pg_terminate_backend(pid, 5000) from pg_stat_activity
+          where datname = current_database() and application_name = 'agentd listen'`
+        assert.strictEqual(cut.length, 2)
+        const before = [one.length, two.length] as const
+        yield* arrives(0, two)
+        yield* arrives(1, one)
+        for (const [got, from] of [
+          [one, before[0]],
+          [two, before[1]]
+        ] as const) {
+          assert.include(
+            got.slice(from).map(({ type }) => type),
+            "runs",
+            "what was sent while nobody listened is lost: look"
+          )
+        }
+      }
+    })
+  )
+
+  it.live("leave no connection behind, and take no harm from other messages", () =>
+    Effect.gen(function* () {
+      const url = yield* Postgres.migratedDatabase
+      const { on } = yield* makeNodes(1, url)
+      const sql = yield* on(0, PgClient)
+      yield* Effect.gen(function* () {
+        const other = yield* makeNodes(1, url)
+        const got = yield* other.on(0, collect)
+        const id = "run_other" as RunId
+        yield* Effect.gen(function* () {
+          for (const text of ["", "{", "[]", `{"type":"run"}`, `{"type":"else"}`])
+            yield* sql.notify("agentd", text)
+          yield* other.on(0, publish({ type: "run", id }))
+          if (!ids(got).includes(id)) return yield* Effect.fail("not yet")
+        }).pipe(Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 }))
+        assert.deepStrictEqual([...new Set(got.map(({ type }) => type))].sort(), ["run", "runs"])
+      }).pipe(Effect.scoped)
+      yield* Effect.gen(function* () {
+        const open = yield* sql`
+          select pid from pg_stat_activity
+          where datname = current_database() and application_name = 'agentd listen'`
+        if (open.length !== 1) return yield* Effect.fail(`${open.length} connections listen`)
+      }).pipe(Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 }))
+    })
+  )
+}
+
+if (Postgres.hasPostgres) describe("Signals between nodes on PostgreSQL", suite)
+else describe.skip(Postgres.skipped("Signals between nodes on PostgreSQL"), suite)

@@ -1,0 +1,77 @@
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { StoredRun } from "../../src/Schemas/Run.ts"
+import type { It } from "../support/Backends.ts"
+import { makeWorkspace } from "../support/Fixtures.ts"
+import { completed, executionOf, idsOf, makeRuns, subject, times } from "./RunSubject.ts"
+
+const shares = (claimed: ReadonlyArray<StoredRun>, ...workspaces: ReadonlyArray<WorkspaceId>) =>
+  workspaces.map((id) => claimed.filter(({ workspaceId }) => workspaceId === id).length)
+
+export const suite = (it: It) =>
+  describe("RunRepo, fairness", { concurrent: false }, () => {
+    it.effect("takes from a workspace of few runs beside one of many that wait longer", () =>
+      Effect.gen(function* () {
+        const { a, claim, workspaceId: many } = yield* subject
+        const few = yield* makeWorkspace
+        const [ofMany, ofFew] = [yield* makeRuns(many, 10), yield* makeRuns(few, 3, 1_000)]
+        const claimed = yield* claim(a, { limit: 4 })
+        assert.deepStrictEqual(shares(claimed, many, few), [2, 2])
+        assert.deepStrictEqual(idsOf(claimed), [...idsOf(ofMany).slice(0, 2), ...idsOf(ofFew).slice(0, 2)])
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 4 }), many, few), [3, 1])
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 9 }), many, few), [3, 0])
+      })
+    )
+
+    it.effect("takes from the workspaces with the fewest RUNNING first", () =>
+      Effect.gen(function* () {
+        const { a, claim, workspaceId: busy } = yield* subject
+        yield* makeRuns(busy, 10)
+        assert.strictEqual((yield* claim(a, { limit: 3 })).length, 3)
+        const [idle, other] = [yield* makeWorkspace, yield* makeWorkspace]
+        yield* makeRuns(idle, 5, 1_000)
+        yield* makeRuns(other, 5, 1_000)
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 4 }), busy, idle, other), [0, 2, 2])
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 5 }), busy, idle, other), [1, 2, 2])
+      })
+    )
+
+    it.effect("leaves a full workspace out, whatever waits in it", () =>
+      Effect.gen(function* () {
+        const { a, claim, workspaceId: full } = yield* subject
+        yield* makeRuns(full, 10)
+        assert.strictEqual((yield* claim(a, { perWorkspace: 2 })).length, 2)
+        const other = yield* makeWorkspace
+        yield* makeRuns(other, 1, 1_000)
+        assert.deepStrictEqual(shares(yield* claim(a, { perWorkspace: 2 }), full, other), [0, 1])
+      })
+    )
+
+    it.effect("lets workspaces take turns where each may have one run at once", () =>
+      Effect.gen(function* () {
+        const { a, claim, runs, workspaceId: one } = yield* subject
+        const two = yield* makeWorkspace
+        yield* makeRuns(one, 5)
+        yield* makeRuns(two, 5, 1_000)
+        const taken: Array<StoredRun> = []
+        for (let turn = 0; turn < 2; turn++) {
+          const claimed = yield* claim(a, { limit: 1, perWorkspace: 1 })
+          for (const run of claimed) yield* runs.finish(executionOf(a, run), completed, times)
+          taken.push(...claimed)
+        }
+        assert.deepStrictEqual(shares(taken, one, two), [1, 1])
+      })
+    )
+
+    it.effect("takes from more workspaces than it may take runs, one each", () =>
+      Effect.gen(function* () {
+        const { a, claim, workspaceId } = yield* subject
+        const workspaces = [workspaceId, ...(yield* Effect.replicateEffect(makeWorkspace, 5))]
+        for (const each of workspaces) yield* makeRuns(each, 2)
+        const first = yield* claim(a, { limit: 4 })
+        const second = yield* claim(a, { limit: 2 })
+        assert.deepStrictEqual(shares([...first, ...second], ...workspaces), [1, 1, 1, 1, 1, 1])
+      })
+    )
+  })
