@@ -4,20 +4,19 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import { rejection } from "../Schemas/Approval.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import { InferenceError, type PromptMessage } from "../Schemas/Inference.ts"
 import type { JournalStep } from "../Schemas/Journal.ts"
-import { storableJson } from "../Schemas/Json.ts"
+import { type LimitExceeded, outputExceeded, stepsExceeded, tooSlow } from "../Schemas/Limits.ts"
 import { makeAnswer } from "../Schemas/ModelAnswer.ts"
 import type { ModelChoice } from "../Schemas/ModelChoice.ts"
-import { cutResult, fitPrompt, fitTools, promptBudget } from "../Schemas/Prompt.ts"
+import { fitPrompt, fitTools, promptBudget } from "../Schemas/Prompt.ts"
 import { ToolCall, type ToolDefinition, type ToolResult } from "../Schemas/Tool.ts"
 import { addUsage, noUsage, type Usage } from "../Schemas/Usage.ts"
-import { now } from "./CurrentTime.ts"
 import { Inference } from "./Inference.ts"
 import type { Journal } from "./RunJournal.ts"
 import { Settings } from "./Settings.ts"
+import { allowed, brokenOff, callTool, type Permission } from "./ToolCalls.ts"
 import { IdempotencyKey, type Tool } from "./ToolSource.ts"
 
 /** What happens while an agent works, in order; `usage` is what it has cost so far. */
@@ -28,12 +27,6 @@ export type LoopEvent =
   | { readonly type: "tool_result"; readonly result: ToolResult }
   | { readonly type: "usage"; readonly usage: Usage }
 
-/** The work went over one of its bounds (CONTRACT.md section 5). */
-export class LimitExceeded extends Schema.TaggedError<LimitExceeded>()("LimitExceeded", {
-  limit: Schema.Literals(["steps", "model_time", "tool_time", "output"]),
-  error: Schema.String
-}) {}
-
 /** Another worker has taken the work over, or it is gone: nothing more may be written. */
 export class OwnershipLost extends Schema.TaggedError<OwnershipLost>()("OwnershipLost", {}) {}
 
@@ -41,12 +34,6 @@ export class OwnershipLost extends Schema.TaggedError<OwnershipLost>()("Ownershi
 export class ApprovalNeeded extends Schema.TaggedError<ApprovalNeeded>()("ApprovalNeeded", {
   calls: Schema.Array(ToolCall)
 }) {}
-
-/** Whether a tool call may run now. */
-export type Permission =
-  | { readonly type: "allowed" }
-  | { readonly type: "rejected"; readonly reason: string | null }
-  | { readonly type: "undecided" }
 
 export interface LoopInput {
   readonly request: {
@@ -83,7 +70,8 @@ export class AgentLoop extends Context.Service<
      * time, a bounded number of them; their results are told in the order of the calls. Each finished step
      * is kept in the journal before the next begins; steps that the journal holds already are not done
      * again. A call that is not allowed is told to the model as an error; one that nobody has decided about
-     * ends the work with `ApprovalNeeded` when the others are done. What the model is shown is cut to a budget of tokens.
+     * ends the work with `ApprovalNeeded` when the others are done. What the model is shown is cut to a
+     * budget of tokens.
      */
     readonly run: (input: LoopInput) => Effect.Effect<LoopResult, LoopError>
   }
@@ -132,39 +120,6 @@ export class AgentLoop extends Context.Service<
         return { type: "model" as const, text, toolCalls, usage }
       })
 
-      const callTool = Effect.fn("AgentLoop.callTool")(function* (
-        tool: Tool | undefined,
-        permission: Permission,
-        call: ToolCall
-      ) {
-        const startedAt = yield* now
-        const outcome =
-          tool === undefined
-            ? { result: `There is no tool named ${call.name}.`, isError: true }
-            : permission.type === "rejected"
-              ? { result: rejection(permission.reason), isError: true }
-              : yield* tool.call(call.arguments).pipe(
-                  Effect.map((result): { result: Schema.Json; isError: boolean } => ({
-                    result,
-                    isError: false
-                  })),
-                  Effect.catchTag("ToolError", ({ error }) =>
-                    Effect.succeed({ result: error, isError: true })
-                  ),
-                  Effect.timeoutOrElse({
-                    duration: settings.toolTimeoutMillis,
-                    orElse: () =>
-                      Effect.fail(tooSlow("tool_time", `the tool ${call.name}`, settings.toolTimeoutMillis))
-                  })
-                )
-        const durationMs = (yield* now).getTime() - startedAt.getTime()
-        const result = { id: call.id, name: call.name, ...outcome, durationMs }
-        return {
-          type: "tool" as const,
-          result: { ...result, result: cutResult(storableJson(outcome.result)) }
-        }
-      })
-
       const run = Effect.fn("AgentLoop.run")(function* (given: LoopInput) {
         const tools = fitTools(given.tools, ({ definition }) => definition, settings.historyTokens)
         if (tools.length < given.tools.length) {
@@ -210,7 +165,11 @@ export class AgentLoop extends Context.Service<
               const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
                 first + position,
                 "tool",
-                Effect.provideService(callTool(tool, permission, call), IdempotencyKey, key)
+                Effect.provideService(
+                  callTool(tool, permission, call, settings.toolTimeoutMillis),
+                  IdempotencyKey,
+                  key
+                )
               )
               results[position] = performed.result
               yield* tell
@@ -263,26 +222,3 @@ export class AgentLoop extends Context.Service<
     })
   )
 }
-
-const allowed: Permission = { type: "allowed" }
-
-/** For work that never asks. */
-export const permitAll = () => Effect.succeed(allowed)
-
-/** Every call that was told of has a result, also where the work ends before it. */
-const brokenOff = ({ id, name }: ToolCall, reason: string): ToolResult => ({
-  id,
-  name,
-  result: `This call was broken off: ${reason}.`,
-  isError: true,
-  durationMs: 0
-})
-
-const outputExceeded = (maximum: number) =>
-  new LimitExceeded({ limit: "output", error: `more than ${maximum} characters of text` })
-
-const stepsExceeded = (maximum: number) =>
-  new LimitExceeded({ limit: "steps", error: `more than ${maximum} steps` })
-
-const tooSlow = (limit: "model_time" | "tool_time", who: string, millis: number) =>
-  new LimitExceeded({ limit, error: `${who} did not answer within ${millis / 1000} s` })
