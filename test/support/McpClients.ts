@@ -1,14 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Mcp from "../../src/Layers/Tools/Mcp.ts"
 import { Outbound } from "../../src/Services/Outbound.ts"
-import { Settings } from "../../src/Services/Settings.ts"
 
 /** Clients that may connect to any address; the scope closes them. */
-export const makeClients = (toolTimeoutMillis = 5_000) =>
-  Mcp.make.pipe(
-    Effect.provideService(Outbound, { guarded: fetch, trusted: fetch }),
-    Effect.provideService(Settings, { ...Settings.defaults, toolTimeoutMillis })
-  )
+export const makeClients = () =>
+  Mcp.make.pipe(Effect.provideService(Outbound, { guarded: fetch, trusted: fetch }))
 
 export const serverAt = (url: string, headers: Record<string, string> = {}) => ({
   connectorId: "conn_1",
@@ -17,11 +13,8 @@ export const serverAt = (url: string, headers: Record<string, string> = {}) => (
 })
 
 /** What a test needs to call the tools of one server by name. */
-export const using = Effect.fnUntraced(function* (
-  server: ReturnType<typeof serverAt>,
-  toolTimeoutMillis?: number
-) {
-  const clients = yield* makeClients(toolTimeoutMillis)
+export const using = Effect.fnUntraced(function* (server: ReturnType<typeof serverAt>) {
+  const clients = yield* makeClients()
   const tools = yield* clients.tools(server)
   const named = (name: string) => {
     const tool = tools.find((candidate) => candidate.name === name)

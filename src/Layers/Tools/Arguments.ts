@@ -1,76 +1,101 @@
-import { type OutputUnit, type Schema as RawSchema, type SchemaDraft, Validator } from "@cfworker/json-schema"
+import { createHash } from "node:crypto"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import { cut } from "../../Schemas/Text.ts"
 import { ToolError } from "../../Services/ToolSource.ts"
-import { within } from "./Arguments/TimeLimit.ts"
+import type { Problem } from "./Arguments/Problems.ts"
+import { ask } from "./Arguments/Thread.ts"
 
 const limitMillis = 100
-const maximumProblems = 10
+const refusedMillis = 600_000
+const maximumRefused = 10_000
+const maximumTold = 10
+
+/** In the whole process: the thread can't do more. */
+const oneAtATime = Semaphore.makeUnsafe(1)
+/** Of each owner one check waits for the thread, and its others for that: nobody can fill the queue. */
+const lanes = new Map<string, { readonly lock: Semaphore.Semaphore; users: number }>()
+/** Until when the calls by a schema that took too long are refused. */
+const refused = new Map<string, number>()
 
 /**
  * Checks the arguments of a call against the JSON Schema of its tool, so that no server is asked for what
- * it has said that it does not take. Schemas come from foreign servers: one that takes longer than 100 ms or
- * overflows the stack fails the check; one that can't be evaluated (a reference to nothing, a pattern that
- * is none) asks for an object and no more.
+ * it has said that it does not take. Schemas come from foreign servers, and tell how long they take: checks
+ * run in a thread of their own, and never hold this one. One that takes longer than 100 ms or overflows the
+ * stack fails, as do all by this schema of this owner for 10 minutes, without a try; one that can't be
+ * evaluated (a reference to nothing, a pattern that is none) asks for an object and no more.
  */
-export const checkArguments = (
+export const checkArguments = Effect.fn("checkArguments")(function* (
+  /** Whose schema it is: what is refused to one owner is not to another. */
+  owner: string,
   parameters: Schema.JsonObject,
   argument: Schema.Json
-): Effect.Effect<Schema.JsonObject, ToolError> =>
-  Effect.suspend(() => {
-    if (!isObject(argument)) return Effect.fail(new ToolError({ error: "arguments: must be a JSON object" }))
-    const checked = within(limitMillis, () => problems(parameters, argument))
-    switch (checked.outcome) {
-      case "failed":
-        return Effect.succeed(argument)
-      case "exceeded":
-        return Effect.fail(new ToolError({ error: "arguments: could not be checked in time" }))
-      case "done":
-        return checked.value.length === 0
-          ? Effect.succeed(argument)
-          : Effect.fail(new ToolError({ error: sentence(checked.value) }))
-    }
-  })
+): Effect.fn.Return<Schema.JsonObject, ToolError> {
+  if (!isObject(argument)) return yield* new ToolError({ error: "arguments: must be a JSON object" })
+  const key = `${owner} ${createHash("sha256").update(JSON.stringify(parameters)).digest("base64")}`
+  const checked = yield* inTurn(
+    owner,
+    Effect.suspend(() => {
+      // Asked for here, since those that waited need not be tried when the first has failed.
+      const until = refused.get(key)
+      if (until === undefined) return evaluate(owner, key, parameters, argument)
+      return Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        at < until ? Effect.succeed(exceeded) : evaluate(owner, key, parameters, argument)
+      )
+    })
+  )
+  if (checked.outcome === "exceeded") {
+    return yield* new ToolError({ error: "arguments: could not be checked in time" })
+  }
+  if (checked.outcome === "failed" || checked.value.length === 0) return argument
+  return yield* new ToolError({ error: sentence(checked.value) })
+})
+
+const exceeded = { outcome: "exceeded" } as const
+
+const evaluate = Effect.fnUntraced(function* (
+  owner: string,
+  key: string,
+  parameters: Schema.JsonObject,
+  argument: Schema.JsonObject
+) {
+  refused.delete(key)
+  // Not interrupted: the thread is free again only when it has answered.
+  const answer = yield* Effect.uninterruptible(
+    Effect.promise(() => ask({ parameters, argument, limitMillis }))
+  )
+  if (answer.outcome === "exceeded") {
+    yield* Effect.logWarning("the arguments of a call could not be checked in time", { owner })
+    const [oldest] = refused.keys()
+    if (oldest !== undefined && refused.size >= maximumRefused) refused.delete(oldest)
+    refused.set(key, (yield* Clock.currentTimeMillis) + refusedMillis)
+  }
+  return answer
+})
+
+const inTurn = <A>(owner: string, check: Effect.Effect<A>): Effect.Effect<A> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const lane = lanes.get(owner) ?? { lock: Semaphore.makeUnsafe(1), users: 0 }
+      lane.users++
+      lanes.set(owner, lane)
+      return lane
+    }),
+    ({ lock }) => lock.withPermit(oneAtATime.withPermit(check)),
+    (lane) => Effect.sync(() => --lane.users === 0 && lanes.delete(owner))
+  )
 
 const isObject = (value: Schema.Json): value is Schema.JsonObject =>
   Predicate.isObject(value) && !Array.isArray(value)
 
-const problems = (parameters: Schema.JsonObject, argument: Schema.JsonObject): ReadonlyArray<OutputUnit> => {
-  // The validator writes into the schema that it is given.
-  const schema = structuredClone(parameters) as RawSchema
-  const { errors } = new Validator(schema, draftOf(parameters.$schema), false).validate(argument)
-  return leaves(errors)
-}
-
-const draftOf = (given: unknown): SchemaDraft => {
-  if (typeof given !== "string") return "2020-12"
-  if (/draft-0[1-4]\b/u.test(given)) return "4"
-  if (/draft-0[5-7]\b/u.test(given)) return "7"
-  return given.includes("2019-09") ? "2019-09" : "2020-12"
-}
-
-/** A problem deep inside is told for each level above as well: these are the ones that say what is wrong. */
-const leaves = (errors: ReadonlyArray<OutputUnit>): ReadonlyArray<OutputUnit> => {
-  const found: Array<OutputUnit> = []
-  for (const [index, error] of errors.entries()) {
-    const next = errors[index + 1]
-    // What a `false` schema refuses is told without the place of that schema.
-    const isOuter =
-      next !== undefined &&
-      (next.keyword === "false" || next.keywordLocation.startsWith(`${error.keywordLocation}/`))
-    if (!isOuter) found.push(error)
-    if (found.length > maximumProblems) break
-  }
-  return found
-}
-
-const sentence = (found: ReadonlyArray<OutputUnit>): string => {
-  const told = found.slice(0, maximumProblems).map(({ error, instanceLocation, keyword }) => {
-    const place = instanceLocation.replace(/^#\/?/u, "").replaceAll("/", ".")
+const sentence = (found: ReadonlyArray<Problem>): string => {
+  const told = found.slice(0, maximumTold).map(({ error, keyword, place }) => {
+    const path = place.replace(/^#\/?/u, "").replaceAll("/", ".")
     const problem = keyword === "false" ? "is not allowed" : cut(error.replace(/\.$/u, ""), 300)
-    return `${place === "" ? "arguments" : cut(place, 200)}: ${problem}`
+    return `${path === "" ? "arguments" : cut(path, 200)}: ${problem}`
   })
-  return [...new Set(told), ...(found.length > maximumProblems ? ["and more"] : [])].join("; ")
+  return [...new Set(told), ...(found.length > maximumTold ? ["and more"] : [])].join("; ")
 }

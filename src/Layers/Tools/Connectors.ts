@@ -127,9 +127,9 @@ export const make = Effect.gen(function* () {
 
   const call = (connector: StoredConnector, server: McpServer, tool: Mcp.McpTool) =>
     Effect.fn("ConnectorTools.call")(function* (argument: Schema.Json) {
-      // Validators and their languages are loaded with the first call.
+      // Threads and what they need are loaded with the first call.
       const { checkArguments } = yield* Effect.promise(() => import("./Arguments.ts"))
-      const checked = yield* checkArguments(tool.inputSchema as Schema.JsonObject, argument)
+      const checked = yield* checkArguments(connector.id, tool.inputSchema as Schema.JsonObject, argument)
       return yield* mcp
         .call(server, tool, checked)
         .pipe(

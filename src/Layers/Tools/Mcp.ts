@@ -7,7 +7,6 @@ import * as RcMap from "effect/RcMap"
 import type * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { Outbound } from "../../Services/Outbound.ts"
-import { Settings } from "../../Services/Settings.ts"
 import { ToolError } from "../../Services/ToolSource.ts"
 import type { Connection } from "./Mcp/Client.ts"
 import { McpFailure } from "./Mcp/Failure.ts"
@@ -28,7 +27,8 @@ export interface McpClients {
   readonly tools: (server: McpServer) => Effect.Effect<ReadonlyArray<McpTool>, McpFailure>
   /**
    * Calls a tool. It is sent twice only if the server has certainly not run it the first time, for it did
-   * not know the session. Interrupting ends the request at once.
+   * not know the session. It has no limit of time but that of the caller: interrupting ends the request at
+   * once.
    */
   readonly call: (
     server: McpServer,
@@ -44,7 +44,6 @@ export interface McpClients {
  */
 export const make = Effect.gen(function* () {
   const { guarded } = yield* Outbound
-  const settings = yield* Settings
 
   /** The keys of connections from the longest to the shortest unused, with those that are there. */
   const recent = new Map<string, Connection | undefined>()
@@ -61,7 +60,9 @@ export const make = Effect.gen(function* () {
       fiber.addObserver(() => closing.delete(fiber))
     })
 
-  const open = Effect.fnUntraced(function* (key: string) {
+  const open = Effect.fnUntraced(function* (
+    key: string
+  ): Effect.fn.Return<Connection, McpFailure, Scope.Scope> {
     const server: McpServer = JSON.parse(key)
     const place = `${server.connectorId} ${server.url}`
     // The client is not needed before the first connector is, and takes a while to load.
@@ -76,7 +77,19 @@ export const make = Effect.gen(function* () {
     recent.set(key, connection)
     return connection
   })
-  const connections = yield* RcMap.make({ lookup: open, idleTimeToLive: "5 minutes" })
+  const connections: RcMap.RcMap<string, Connection, McpFailure> = yield* RcMap.make({
+    // The map would keep a failure for as long as a connection, also where nobody waits for it any more. It
+    // drops by itself only what was interrupted.
+    lookup: (key: string) =>
+      Effect.onError(open(key), (cause) =>
+        // Aside, since closing an entry that nobody uses waits for its lookup: this one. It is out of the map
+        // before the failure is told.
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.void
+          : Effect.forkDetach(forget(key), { startImmediately: true })
+      ),
+    idleTimeToLive: "5 minutes"
+  })
 
   const forget = (key: string, connection?: Connection) =>
     Effect.suspend(() => {
@@ -87,9 +100,7 @@ export const make = Effect.gen(function* () {
 
   const connected = Effect.fnUntraced(function* (key: string) {
     for (const oldest of remember(recent, key, recent.get(key), maximumConnections)) yield* forget(oldest)
-    return yield* Effect.onError(RcMap.get(connections, key), (cause) =>
-      Cause.hasInterruptsOnly(cause) ? Effect.void : forget(key)
-    )
+    return yield* RcMap.get(connections, key)
   })
 
   const use = <A>(server: McpServer, work: (connection: Connection) => Effect.Effect<A, McpFailure>) => {
@@ -122,18 +133,10 @@ export const make = Effect.gen(function* () {
         { duration: connectMillis, orElse: () => Effect.fail(late(connectMillis)) }
       ),
     call: Effect.fnUntraced(function* (server, tool, argument) {
-      const result = yield* Effect.timeoutOrElse(
-        use(server, (connection) => connection.call(tool, argument)),
-        {
-          duration: settings.toolTimeoutMillis,
-          orElse: () =>
-            new ToolError({
-              error: `the tool did not answer within ${settings.toolTimeoutMillis / 1000} s; whether it did its work is not known`
-            })
-        }
-      )
-      if (result.isError !== true) return toResult(result)
-      const said = scrubber(server.headers)(toText(result))
+      const result = yield* use(server, (connection) => connection.call(tool, argument))
+      const scrub = scrubber(server.headers)
+      if (result.isError !== true) return toResult(result, scrub)
+      const said = toText(result, scrub)
       return yield* new ToolError({ error: said === "" ? "the tool failed without saying why" : said })
     })
   } satisfies McpClients

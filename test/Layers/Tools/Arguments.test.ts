@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type * as Schema from "effect/Schema"
-import { checkArguments } from "../../../src/Layers/Tools/Arguments.ts"
+import { TestClock } from "effect/testing"
+import * as Arguments from "../../../src/Layers/Tools/Arguments.ts"
+import { stalls } from "../../support/McpStall.ts"
 
 const parameters = {
   type: "object",
@@ -14,6 +17,9 @@ const parameters = {
   additionalProperties: false
 } as const satisfies Schema.JsonObject
 
+const checkArguments = (schema: Schema.JsonObject, argument: Schema.Json, owner = "conn_1") =>
+  Arguments.checkArguments(owner, schema, argument)
+
 const said = (schema: Schema.JsonObject, argument: Schema.Json) =>
   Effect.map(Effect.flip(checkArguments(schema, argument)), ({ error }) => error)
 
@@ -22,6 +28,12 @@ const timed = Effect.fnUntraced(function* (schema: Schema.JsonObject, argument: 
   const error = yield* said(schema, argument)
   return { error, millis: performance.now() - startedAt }
 })
+
+const tooLate = "arguments: could not be checked in time"
+const hostile = { a: `${"a".repeat(40)}!` }
+
+/** A schema that takes its time with the arguments above, and another one with each title. */
+const slow = (title: string): Schema.JsonObject => ({ title, properties: { a: { pattern: "^(a+)+$" } } })
 
 /** Two branches that fail at every level: 2 to the 40th evaluations. */
 const exponential = Object.fromEntries(
@@ -113,9 +125,63 @@ describe("checkArguments", () => {
         [loop, {}]
       ] as const) {
         const { error, millis } = yield* timed(schema, argument)
-        assert.strictEqual(error, "arguments: could not be checked in time")
-        assert.isBelow(millis, 300)
+        assert.strictEqual(error, tooLate)
+        assert.isBelow(millis, 1_000)
       }
+      assert.deepStrictEqual(yield* checkArguments(parameters, { name: "ab" }), { name: "ab" })
+    })
+  )
+
+  it.live.each([
+    ["the same", () => "same", 2_000],
+    ["another one each", (index: number) => `other ${index}`, 30_000]
+  ] as const)("lets the event loop turn, however many calls by a hostile schema: %s", ([, title, limit]) =>
+    Effect.gen(function* () {
+      const calls = Array.from({ length: 40 }, (_, index) => said(slow(title(index)), hostile))
+      const startedAt = performance.now()
+      const { longest, total, value } = yield* stalls(Effect.all(calls, { concurrency: "unbounded" }))
+      assert.deepStrictEqual([...new Set(value)], [tooLate])
+      assert.isBelow(performance.now() - startedAt, limit)
+      assert.isBelow(longest, 100)
+      assert.isBelow(total, 300)
+    })
+  )
+
+  it.live("does not let the calls of one owner wait for all those of another", () =>
+    Effect.gen(function* () {
+      const calls = Array.from({ length: 40 }, (_, index) => said(slow(`first ${index}`), hostile))
+      const fiber = yield* Effect.forkChild(Effect.all(calls, { concurrency: "unbounded" }))
+      yield* Effect.sleep("50 millis")
+      const startedAt = performance.now()
+      yield* checkArguments(parameters, { name: "ab" }, "conn_2")
+      assert.isBelow(performance.now() - startedAt, 1_000)
+      yield* Fiber.interrupt(fiber)
+    })
+  )
+
+  it.effect("refuses a schema that took too long without a try, for 10 minutes and to its owner", () =>
+    Effect.gen(function* () {
+      const harmless = { a: "aa" }
+      assert.strictEqual(yield* said(slow("once"), hostile), tooLate)
+      yield* TestClock.adjust("9 minutes")
+      assert.strictEqual(yield* said(slow("once"), harmless), tooLate)
+      assert.strictEqual(yield* checkArguments(slow("once"), harmless, "conn_2"), harmless)
+      assert.strictEqual(yield* checkArguments(slow("twice"), harmless), harmless)
+      yield* TestClock.adjust("2 minutes")
+      assert.strictEqual(yield* checkArguments(slow("once"), harmless), harmless)
+    })
+  )
+
+  it.live("survives arguments that are very large, or too deep to be sent", () =>
+    Effect.gen(function* () {
+      const items = Array.from({ length: 500_000 }, (_, index) => index)
+      assert.strictEqual(
+        yield* said({ properties: { a: { items: { type: "string" } } } }, { a: items }),
+        tooLate
+      )
+      let deep: Schema.Json = {}
+      for (let level = 0; level < 100_000; level++) deep = [deep]
+      assert.strictEqual(yield* said({ title: "deep" }, { deep }), tooLate)
       assert.deepStrictEqual(yield* checkArguments(parameters, { name: "ab" }), { name: "ab" })
     })
   )

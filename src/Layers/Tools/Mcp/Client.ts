@@ -13,12 +13,14 @@ import * as Semaphore from "effect/Semaphore"
 import { IdempotencyKey } from "../../../Services/ToolSource.ts"
 import { failureOf, isOtherVersion } from "./Errors.ts"
 import { McpFailure } from "./Failure.ts"
-import { scrubber } from "./Scrub.ts"
+import { type Scrub, scrubber, scrubJson } from "./Scrub.ts"
 import type { McpServer } from "./Server.ts"
-import { readPage } from "./ToolList.ts"
+import { readPage, start } from "./ToolList.ts"
 
 const listMillis = 60_000
 const maxMessageBytes = 4 * 1024 * 1024
+/** Of a tool, kept in memory; more than a model is shown. */
+const longestText = 4_096
 
 /** The client speaks the older ones as well, though its type names two. */
 const protocols = [
@@ -51,11 +53,17 @@ export const connect = Effect.fnUntraced(function* (options: {
 }): Effect.fn.Return<Connection, McpFailure, Scope.Scope> {
   const { preferred, server } = options
   const scrub = scrubber(server.headers)
+  let hasSession = false
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    hasSession = new Headers(init?.headers).has("mcp-session-id")
+    return options.fetch(input, init)
+  }
+  const failure = (error: McpClientError) => failureOf(error, { hasSession, scrub })
   const services = yield* Layer.build(
     FetchHttpClient.layer.pipe(
       Layer.provide(
         Layer.mergeAll(
-          Layer.succeed(FetchHttpClient.Fetch, options.fetch),
+          Layer.succeed(FetchHttpClient.Fetch, fetch),
           // No spans: they would carry the address, and a trace header would leave the house.
           Layer.succeed(HttpClient.TracerDisabledWhen, () => true)
         )
@@ -65,21 +73,22 @@ export const connect = Effect.fnUntraced(function* (options: {
   const attempt = (protocol: (typeof protocols)[number]) =>
     Effect.gen(function* () {
       const transport = yield* McpClient.http({ ...server, protocol, maxMessageBytes })
+      const reader = readable(transport, server.connectorId)
       const client = yield* McpClient.make({ name: "agentd", version: "1" }).pipe(
-        Effect.provideService(McpClient.Transport, readable(transport, server.connectorId))
+        Effect.provideService(McpClient.Transport, reader.transport)
       )
-      return { client, protocol }
+      return { client, protocol, schemas: reader.schemas }
     }).pipe(Effect.provideContext(services))
 
   const order = [...protocols].sort(
     (a, b) => Number(b.protocolVersion === preferred) - Number(a.protocolVersion === preferred)
   )
-  const { client, protocol } = yield* firstOf(order.map(attempt)).pipe(
+  const { client, protocol, schemas } = yield* firstOf(order.map(attempt)).pipe(
     Effect.mapError((error) => {
-      const failure = failureOf(error, scrub)
-      return failure.reason === "session"
-        ? new McpFailure({ reason: "unreachable", error: "there is no MCP server at this address" })
-        : failure
+      const failed = failure(error)
+      return failed.reason === "session"
+        ? new McpFailure({ reason: "unreachable", error: "the server does not keep the session it began" })
+        : failed
     })
   )
 
@@ -88,7 +97,13 @@ export const connect = Effect.fnUntraced(function* (options: {
   const list = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
     if (listed !== undefined && at - listed.at < listMillis) return listed.tools
-    const tools = yield* client.listTools().pipe(Effect.mapError((error) => failureOf(error, scrub)))
+    const found = yield* Effect.mapError(client.listTools(), failure)
+    const tools: Array<McpSchema.Tool> = []
+    for (const [index, tool] of found.entries()) {
+      const usable = scrubbed(tool, schemas[index] ?? {}, scrub)
+      if (usable !== undefined) tools.push(usable)
+      yield* Effect.yieldNow
+    }
     listed = { at, tools }
     return tools
   })
@@ -96,8 +111,7 @@ export const connect = Effect.fnUntraced(function* (options: {
   return {
     version: protocol.protocolVersion,
     tools: lock.withPermit(list),
-    call: (tool, argument) =>
-      client.callTool({ tool, arguments: argument }).pipe(Effect.mapError((error) => failureOf(error, scrub)))
+    call: (tool, argument) => Effect.mapError(client.callTool({ tool, arguments: argument }), failure)
   }
 })
 
@@ -118,29 +132,50 @@ const known = (message: McpSchema.JsonRpcRequest, key: string | null): McpSchema
   return { ...message, params: { ...params, _meta: { ...meta, "agentd/idempotencyKey": key } } }
 }
 
-/** The same transport, with lists of tools that one odd tool does not spoil, and calls that are known. */
-const readable = (transport: McpClient.Transport, connectorId: string): McpClient.Transport => {
-  let kept = 0
-  return {
-    ...transport,
-    request: (message, tool) =>
-      message.method !== "tools/list"
-        ? Effect.flatMap(IdempotencyKey, (key) => transport.request(known(message, key), tool))
-        : Effect.flatMap(transport.request(message, tool), (response) => {
-            if ("error" in response) return Effect.succeed(response)
-            if (message.params?.cursor === undefined) kept = 0
-            const page = readPage(transport.protocol, response.result, kept)
-            kept += page.kept
-            const answer = { ...response, result: page.result } as typeof response
-            return page.leftOut.length === 0
-              ? Effect.succeed(answer)
-              : Effect.as(
-                  Effect.logWarning("tools of a connector were left out", {
-                    connectorId,
-                    tools: page.leftOut.slice(0, 20)
-                  }),
-                  answer
-                )
-          })
+/** A tool without secrets; none if it is called by one, for under another name it can't be called. */
+const scrubbed = (
+  { annotations, description, name, title }: McpSchema.Tool,
+  schema: Schema.JsonObject,
+  scrub: Scrub
+): McpSchema.Tool | undefined =>
+  scrub(name) !== name
+    ? undefined
+    : {
+        name,
+        inputSchema: scrubJson(schema, scrub) as McpSchema.ToolJson,
+        ...(title !== undefined && { title: scrub(title).slice(0, longestText) }),
+        ...(description !== undefined && { description: scrub(description).slice(0, longestText) }),
+        ...(annotations !== undefined && { annotations })
+      }
+
+/**
+ * The same transport, with calls that are known, and lists of tools that one odd tool does not spoil and whose
+ * input schemas are to be put in afterwards. Others get their turn between parsing, reading and decoding a page.
+ */
+const readable = (transport: McpClient.Transport, connectorId: string) => {
+  let progress = start
+  const schemas: Array<Schema.JsonObject> = []
+  const request: McpClient.Transport["request"] = (message, tool) => {
+    const answer = Effect.flatMap(IdempotencyKey, (key) => transport.request(known(message, key), tool))
+    if (message.method !== "tools/list") return answer
+    return Effect.gen(function* () {
+      const response = yield* answer
+      if ("error" in response) return response
+      yield* Effect.yieldNow
+      if (message.params?.cursor === undefined) {
+        progress = start
+        schemas.length = 0
+      }
+      const page = yield* readPage(transport.protocol, response.result, progress)
+      progress = page.progress
+      schemas.push(...page.schemas)
+      if (page.leftOut.length > 0) {
+        const tools = page.leftOut.slice(-20)
+        yield* Effect.logWarning("tools of a connector were left out", { connectorId, tools })
+      }
+      yield* Effect.yieldNow
+      return { ...response, result: page.result } as typeof response
+    })
   }
+  return { transport: { ...transport, request } satisfies McpClient.Transport, schemas }
 }

@@ -2,14 +2,19 @@ import type { HttpError, McpClientError } from "effect/ai/McpClientError"
 import { refusalOf } from "../../../Schemas/Outbound.ts"
 import { cut } from "../../../Schemas/Text.ts"
 import { McpFailure } from "./Failure.ts"
+import type { Scrub } from "./Scrub.ts"
 
 const longestDescription = 1_000
 
 /**
  * What an error of the client means. The words of the server are kept where the model needs them (its
- * answer to a call), without what `scrub` takes out; those of the machine below never are.
+ * answer to a call), without what `scrub` takes out; those of the machine below never are. Only where a
+ * session is in use (the request named one) can it be lost.
  */
-export const failureOf = (error: McpClientError, scrub: (text: string) => string): McpFailure => {
+export const failureOf = (
+  error: McpClientError,
+  { hasSession, scrub }: { readonly hasSession: boolean; readonly scrub: Scrub }
+): McpFailure => {
   const { reason } = error
   const said = (fallback: string, description?: string) =>
     new McpFailure({
@@ -28,7 +33,7 @@ export const failureOf = (error: McpClientError, scrub: (text: string) => string
         : said("the connection to the server was cut before it had answered")
     }
     case "HttpError":
-      return ofStatus(reason, said)
+      return ofStatus(reason, hasSession, said)
     case "ClosedError":
       return reason.sessionExpired === true
         ? new McpFailure({ reason: "session", error: "the server has ended the session" })
@@ -52,13 +57,17 @@ export const failureOf = (error: McpClientError, scrub: (text: string) => string
 const isUnsent = (description: string | undefined): boolean => description === "MCP HTTP request failed"
 
 /** What servers say of a session, or a protocol of one, that they do not have (any more). */
-const sessionWords = /session|not initialized|protocol.version/iu
+const sessionWords = /\bsession(?:.?id)?\b|not initialized|protocol.version/iu
 
-/** JSON-RPC: no such method, no such tool; said with a 404 by some servers, and not about the session. */
-const notFoundCodes: ReadonlyArray<number | undefined> = [-32601, -32602]
+/**
+ * JSON-RPC: no such method, wrong arguments, an error inside. They are about the request and not the session,
+ * whatever the words; and after the last one it may have been done.
+ */
+const requestCodes: ReadonlyArray<number | undefined> = [-32601, -32602, -32603]
 
 const ofStatus = (
   { code, description, status }: HttpError,
+  hasSession: boolean,
   said: (fallback: string, description?: string) => McpFailure
 ): McpFailure => {
   if (status === 401 || status === 403) {
@@ -67,9 +76,17 @@ const ofStatus = (
       error: `the server did not accept the credential (HTTP ${status})`
     })
   }
-  const isAbsent = status === 404 && !notFoundCodes.includes(code)
-  if (isAbsent || (status === 400 && sessionWords.test(description ?? ""))) {
-    return new McpFailure({ reason: "session", error: `the server has no such session (HTTP ${status})` })
+  // A 404 in a session is told as a closed connection.
+  if (status === 404 && code === undefined) {
+    return new McpFailure({ reason: "unreachable", error: "there is no MCP server at this address" })
+  }
+  if (status === 400 && !requestCodes.includes(code) && sessionWords.test(description ?? "")) {
+    return hasSession
+      ? new McpFailure({ reason: "session", error: `the server has no such session (HTTP ${status})` })
+      : new McpFailure({
+          reason: "stale",
+          error: said(`the server answered HTTP ${status}`, description).error
+        })
   }
   if (status === 502 || status === 503 || status === 504) {
     return new McpFailure({ reason: "unreachable", error: `the server is not available (HTTP ${status})` })

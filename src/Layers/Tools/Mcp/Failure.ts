@@ -11,6 +11,8 @@ export class McpFailure extends Schema.TaggedError<McpFailure>()("McpFailure", {
     "unauthorized",
     /** The server knows our session no longer; it has not done what was asked. */
     "session",
+    /** It does not go on with what we began; whether it has done what was asked is not certain. */
+    "stale",
     "timeout",
     /** It was reached, and its answer is none, cut off, too large or not understood. */
     "answer"

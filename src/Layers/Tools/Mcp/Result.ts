@@ -1,21 +1,25 @@
 import type * as McpSchema from "effect/ai/McpSchema"
 import type * as Schema from "effect/Schema"
 import { storableJson, storableText } from "../../../Schemas/Json.ts"
+import { type Scrub, scrubJson } from "./Scrub.ts"
 
 /**
  * The result of a call as a model reads it: its texts, one below the other; without a text, its structured
- * content; what is no text, as a note that it is there.
+ * content; what is no text, as a note that it is there. What `scrub` takes out is in none of them.
  */
-export const toResult = ({ content, structuredContent }: McpSchema.CallToolResult): Schema.Json => {
+export const toResult = (
+  { content, structuredContent }: McpSchema.CallToolResult,
+  scrub: Scrub
+): Schema.Json => {
   const hasText = content.some((block) => block.type === "text" || block.type === "resource")
   // The transport has parsed it from JSON; how deep it is nested, nobody has looked at.
   return hasText || structuredContent === undefined
-    ? storableText(content.map(blockText).join("\n"))
-    : storableJson(structuredContent as Schema.Json)
+    ? storableText(scrub(content.map(blockText).join("\n")))
+    : scrubJson(storableJson(structuredContent as Schema.Json), scrub)
 }
 
-export const toText = (result: McpSchema.CallToolResult): string => {
-  const json = toResult(result)
+export const toText = (result: McpSchema.CallToolResult, scrub: Scrub): string => {
+  const json = toResult(result, scrub)
   return typeof json === "string" ? json : JSON.stringify(json)
 }
 

@@ -1,58 +1,101 @@
 import type * as McpProtocol from "effect/ai/McpProtocol"
 import * as McpSchema from "effect/ai/McpSchema"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { cut } from "../../../Schemas/Text.ts"
 
 const maximumTools = 128
+/** Looked at in one list: a server can't make us try odd ones without end. */
+const maximumSeen = 256
+const maximumPages = 16
 const maximumSchemaBytes = 65_536
 const deepestSchema = 100
+const longestName = 1_000
+/** More than anybody is shown, and enough to find secrets in before it is cut to that. */
+const longestText = 65_536
+
+/** How far a list has been read. */
+export interface Progress {
+  readonly pages: number
+  /** Tools looked at. */
+  readonly seen: number
+  readonly kept: number
+}
+
+export const start: Progress = { pages: 0, seen: 0, kept: 0 }
 
 export interface ToolPage {
-  /** The result of `tools/list` with only the tools that can be used; no cursor once there are enough. */
+  /** The result of `tools/list` with only what is used of the tools that can be; no cursor at the end. */
   readonly result: unknown
-  readonly kept: number
+  /** The input schemas of its tools, where it has the least that stands for one. */
+  readonly schemas: ReadonlyArray<Schema.JsonObject>
+  readonly progress: Progress
   /** For the log. */
   readonly leftOut: ReadonlyArray<string>
 }
 
 /**
- * The client decodes a page of tools as a whole and fails with one that is odd. This takes out of a raw page
- * the tools that do not decode, are too large or too deep, or are more than 128 together with the `before` of earlier
- * pages. Of a tool that is odd only in what we do not use (icons, output schema …) the rest is kept.
+ * The client decodes a page of tools as a whole and twice, fails with one that is odd, and follows 100 pages
+ * of 4 MiB. This makes of a raw page one that is decoded in no time: the tools that decode and are neither
+ * too large nor too deep, with nothing but what we use, and their input schemas aside. Over all pages 128 are
+ * kept and 256 looked at, and no more than 16 pages asked for. Others get their turn after each tool.
  */
-export const readPage = (
+export const readPage = Effect.fnUntraced(function* (
   protocol: McpProtocol.AnyProtocolAdapter,
   result: unknown,
-  before: number
-): ToolPage => {
-  if (!Predicate.isReadonlyObject(result) || !Array.isArray(result.tools)) {
-    return { result, kept: 0, leftOut: [] }
+  before: Progress
+): Effect.fn.Return<ToolPage> {
+  const { nextCursor, ...frame } = frameOf(result)
+  const isDecoded = decoderOf(protocol)
+  const given = Predicate.isReadonlyObject(result) && Array.isArray(result.tools) ? result.tools : undefined
+  const whole = { ...frame, ...(nextCursor !== undefined && { nextCursor }) }
+  const pages = before.pages + 1
+  if (given === undefined || !isDecoded({ ...whole, tools: [] })) {
+    // The client tells what is wrong with it.
+    const broken = { ...whole, ...(given && { tools: [] }) }
+    return { result: broken, schemas: [], progress: { ...before, pages }, leftOut: [] }
   }
-  const { nextCursor, ...page } = result
-  const decodes = decoderOf(protocol, page)
-  if (!decodes([])) return { result, kept: 0, leftOut: [] }
   const tools: Array<unknown> = []
+  const schemas: Array<Schema.JsonObject> = []
   const leftOut: Array<string> = []
-  for (const tool of result.tools) {
-    if (before + tools.length >= maximumTools) break
-    const usable = [tool, bare(tool)].find((form) => isSmall(form) && decodes([form]))
-    if (usable === undefined) leftOut.push(nameOf(tool))
-    else tools.push(usable)
+  let seen = before.seen
+  for (const tool of given) {
+    if (before.kept + tools.length >= maximumTools || seen >= maximumSeen) break
+    seen++
+    yield* Effect.yieldNow
+    const usable = bare(tool)
+    if (usable !== undefined && isDecoded({ ...frame, tools: [usable.tool] })) {
+      tools.push(usable.tool)
+      schemas.push(usable.schema)
+    } else leftOut.push(nameOf(tool))
   }
-  const isFull = before + tools.length >= maximumTools
-  const more = result.tools.length - tools.length - leftOut.length
-  if (more > 0 || (isFull && nextCursor !== undefined)) leftOut.push(`all beyond ${maximumTools}`)
+  const kept = before.kept + tools.length
+  const isFull = kept >= maximumTools || seen >= maximumSeen
+  const isEnd = isFull || pages >= maximumPages || nextCursor === undefined
+  if (given.length > tools.length + leftOut.length || (isEnd && nextCursor !== undefined)) {
+    leftOut.push(`all beyond ${isFull ? `${kept} of the first ${seen} tools` : `${pages} pages`}`)
+  }
   return {
-    result: { ...page, tools, ...(!isFull && nextCursor !== undefined && { nextCursor }) },
-    kept: tools.length,
+    result: { ...(isEnd ? frame : whole), tools },
+    schemas,
+    progress: { pages, seen, kept },
     leftOut
   }
+})
+
+/** What the protocol needs of a page besides its tools. */
+const frameOf = (result: unknown): Readonly<Record<string, unknown>> => {
+  if (!Predicate.isReadonlyObject(result)) return {}
+  const names = ["resultType", "ttlMs", "cacheScope", "nextCursor"]
+  return Object.fromEntries(
+    names.flatMap((name) => (result[name] === undefined ? [] : [[name, result[name]] as const]))
+  )
 }
 
-/** Whether the client will decode the page with these tools: by the wire schema and by the public one. */
-const decoderOf = (protocol: McpProtocol.AnyProtocolAdapter, page: object) => {
+/** Whether the client will decode a page: by the wire schema and by the public one. */
+const decoderOf = (protocol: McpProtocol.AnyProtocolAdapter) => {
   const rpc = protocol.clientRpcs.requests.get("tools/list") as
     | { successSchema?: Schema.Constraint }
     | undefined
@@ -61,35 +104,71 @@ const decoderOf = (protocol: McpProtocol.AnyProtocolAdapter, page: object) => {
       ? []
       : [Schema.decodeUnknownOption(schema as Schema.ConstraintCodec<unknown, unknown>)]
   )
+  // Older servers of this version leave it out, and the client puts it in.
   const discriminator = protocol.protocolVersion === "2026-07-28" ? { resultType: "complete" } : {}
-  return (tools: ReadonlyArray<unknown>) =>
-    decoders.every((decode) => Option.isSome(decode({ ...discriminator, ...page, tools })))
+  return (page: object) => decoders.every((decode) => Option.isSome(decode({ ...discriminator, ...page })))
 }
 
-/** A tool with nothing but what we use. */
-const bare = (tool: unknown): unknown => {
+/** A tool with nothing but what we use, unless it is too large, or can only be run as a task. */
+const bare = (tool: unknown): { readonly tool: object; readonly schema: Schema.JsonObject } | undefined => {
   if (!Predicate.isReadonlyObject(tool)) return undefined
-  const { annotations, description, inputSchema, name } = tool
-  const readOnly = Predicate.isReadonlyObject(annotations) && annotations.readOnlyHint === true
+  const { annotations, description, execution, inputSchema, name, title } = tool
+  if (typeof name !== "string" || name.length > longestName) return undefined
+  if (!isSmall(inputSchema) || !isSchema(inputSchema)) return undefined
+  if (Predicate.isReadonlyObject(execution) && execution.taskSupport === "required") return undefined
+  const isReadOnly = Predicate.isReadonlyObject(annotations) && annotations.readOnlyHint === true
   return {
-    name,
-    inputSchema,
-    ...(typeof description === "string" && { description }),
-    ...(readOnly && { annotations: { readOnlyHint: true } })
+    schema: inputSchema,
+    tool: {
+      name,
+      inputSchema: { type: "object" },
+      ...(typeof title === "string" && { title: title.slice(0, longestText) }),
+      ...(typeof description === "string" && { description: description.slice(0, longestText) }),
+      ...(isReadOnly && { annotations: { readOnlyHint: true } })
+    }
   }
 }
 
-const isSmall = (tool: unknown): boolean =>
-  Predicate.isReadonlyObject(tool) &&
-  typeof tool.name === "string" &&
-  !isDeeper(tool.inputSchema, deepestSchema) &&
-  new TextEncoder().encode(JSON.stringify(tool.inputSchema) ?? "").length <= maximumSchemaBytes
+/** What `McpSchema.ToolJson` says, at a small part of its price. */
+const isSchema = (value: unknown): value is Schema.JsonObject => {
+  if (!isRecord(value) || value.type !== "object") return false
+  const { properties, required } = value
+  return (
+    (properties === undefined ||
+      (isRecord(properties) &&
+        Object.values(properties).every((inner) => typeof inner === "boolean" || isRecord(inner)))) &&
+    (required === undefined ||
+      (Array.isArray(required) && required.every((inner) => typeof inner === "string")))
+  )
+}
 
-/** Beyond reason, it would overflow the stack of whoever reads it. */
-const isDeeper = (value: unknown, limit: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (limit === 0 || Object.values(value).some((inner) => isDeeper(inner, limit - 1)))
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  Predicate.isReadonlyObject(value) && !Array.isArray(value)
+
+const isSmall = (schema: unknown): boolean =>
+  isReasonable(schema) && Buffer.byteLength(JSON.stringify(schema) ?? "") <= maximumSchemaBytes
+
+/**
+ * Whether it may be small and is not too deep: beyond reason, it would overflow the stack of whoever reads
+ * it. Ends as soon as the answer is no, since a schema may be as large as a page.
+ */
+const isReasonable = (schema: unknown): boolean => {
+  let bytes = 0
+  const visit = (value: unknown, depth: number): boolean => {
+    bytes += typeof value === "string" ? value.length : 1
+    if (bytes > maximumSchemaBytes) return false
+    if (typeof value !== "object" || value === null) return true
+    if (depth >= deepestSchema) return false
+    if (Array.isArray(value)) return value.every((inner) => visit(inner, depth + 1))
+    return Object.entries(value).every(([key, inner]) => {
+      bytes += key.length
+      return visit(inner, depth + 1)
+    })
+  }
+  return visit(schema, 0)
+}
 
 const nameOf = (tool: unknown): string =>
-  Predicate.isReadonlyObject(tool) && typeof tool.name === "string" ? cut(tool.name, 100) : "(no name)"
+  Predicate.isReadonlyObject(tool) && typeof tool.name === "string"
+    ? cut(tool.name.slice(0, longestName), 100)
+    : "(no name)"
