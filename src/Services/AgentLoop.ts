@@ -13,7 +13,7 @@ import type { ModelChoice } from "../Schemas/ModelChoice.ts"
 import { fitPrompt, fitTools, promptBudget } from "../Schemas/Prompt.ts"
 import { ToolCall, type ToolDefinition, type ToolResult } from "../Schemas/Tool.ts"
 import { addUsage, noUsage, type Usage } from "../Schemas/Usage.ts"
-import { Inference } from "./Inference.ts"
+import { Inference, type Model } from "./Inference.ts"
 import type { Journal } from "./RunJournal.ts"
 import { Settings } from "./Settings.ts"
 import { allowed, brokenOff, callTool, type Permission } from "./ToolCalls.ts"
@@ -83,12 +83,12 @@ export class AgentLoop extends Context.Service<
       const settings = yield* Settings
 
       const askModel = Effect.fn("AgentLoop.askModel")(function* (
-        input: LoopInput,
+        input: LoopInput & { readonly model: Effect.Effect<Model, InferenceError | Unavailable> },
         messages: ReadonlyArray<PromptMessage>,
         room: number
       ) {
         yield* input.emit({ type: "thinking" })
-        const model = yield* inference.model(input.request.choice)
+        const model = yield* input.model
         const answer = makeAnswer(messages)
         const tools = input.tools.map((tool) => tool.definition)
         const request = {
@@ -125,7 +125,8 @@ export class AgentLoop extends Context.Service<
         if (tools.length < given.tools.length) {
           yield* Effect.logWarning(`${given.tools.length - tools.length} tools too many were left out`)
         }
-        const input = { ...given, tools }
+        // Which model is looked up with the first question, and is the same until the end.
+        const input = { ...given, tools, model: yield* Effect.cached(inference.model(given.request.choice)) }
         const step = <S extends JournalStep, E, R>(
           index: number,
           type: S["type"],

@@ -68,7 +68,6 @@ export const layer = Layer.effectDiscard(
       if (status !== "WAITING_APPROVAL") {
         yield* Metric.update(Metric.withAttributes(runsFinished, { status }), 1)
       }
-      yield* signals.publish({ type: "run", id: run.id })
     })
 
     /** In a slot that the caller has taken into account; `since` is when the lease was asked for. */

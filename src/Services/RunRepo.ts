@@ -61,7 +61,8 @@ export class RunRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
     /**
      * Takes over up to `limit` RUNNING runs whose worker's lease ended. One that has lost its worker
-     * `maxCrashes` times becomes FAILED instead and is not answered.
+     * `maxCrashes` times without a step in between becomes FAILED instead and is not answered. A worker that
+     * takes its own run over was away for a while, which counts for nothing.
      */
     readonly takeOver: (
       options: Claimant & { readonly limit: number; readonly maxCrashes: number }

@@ -10,8 +10,8 @@ import { AgentLoop, type LoopEvent, type LoopInput } from "../../src/Services/Ag
 import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { permitAll } from "../../src/Services/ToolCalls.ts"
-import { IdempotencyKey, type Tool, ToolError } from "../../src/Services/ToolSource.ts"
-import { calls, finish, layerScripted, makeGate, ScriptedModel, says } from "../support/Service.ts"
+import type { Tool } from "../../src/Services/ToolSource.ts"
+import { calls, finish, layerScripted, ScriptedModel, says } from "../support/Service.ts"
 
 const tool = (name: string, call: Tool["call"]): Tool => ({
   definition: { name, description: name, parameters: {}, readOnly: true },
@@ -94,142 +94,6 @@ describe("AgentLoop", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
-  it.effect("runs the calls of one answer together and tells their results in the order of the calls", () =>
-    Effect.gen(function* () {
-      const [slow, quick] = [yield* makeGate, yield* makeGate]
-      const tools = [
-        tool("slow", () => Effect.andThen(quick.open, Effect.as(slow.wait, "slow"))),
-        tool("quick", () => Effect.andThen(quick.wait, Effect.as(slow.open, "quick")))
-      ]
-      const { events, exit, requests } = yield* runWith({
-        answers: [calls("slow", "quick"), says("ok")],
-        tools
-      })
-      assert.strictEqual(exit._tag, "Success")
-      assert.deepStrictEqual(
-        events.flatMap((event) =>
-          event.type === "tool_call"
-            ? [`call ${event.call.name}`]
-            : event.type === "tool_result"
-              ? [`result ${event.result.result}`]
-              : []
-        ),
-        ["call slow", "call quick", "result slow", "result quick"]
-      )
-      const last = requests[1]?.messages.at(-1)
-      assert.deepStrictEqual(last?.role === "tool" ? last.results.map(({ result }) => result) : [], [
-        "slow",
-        "quick"
-      ])
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("runs no more calls at the same time than allowed", () =>
-    Effect.gen(function* () {
-      let [running, most] = [0, 0]
-      const counting = tool("count", () =>
-        Effect.sync(() => {
-          running++
-          most = Math.max(most, running)
-        }).pipe(Effect.andThen(Effect.yieldNow), Effect.andThen(Effect.sync(() => --running)))
-      )
-      yield* runWith({
-        answers: [calls(...Array.from({ length: 9 }, () => "count")), says("ok")],
-        tools: [counting]
-      })
-      assert.strictEqual(most, 3)
-    }).pipe(Effect.provide(layerScripted({ toolConcurrency: 3 })))
-  )
-
-  it.effect("does again only the call that was not finished", () =>
-    Effect.gen(function* () {
-      const called: Array<string> = []
-      const named = (name: string) => tool(name, () => Effect.sync(() => `${name} ${called.push(name)}`))
-      const result = (name: string) => ({
-        id: `call_${name}`,
-        name,
-        result: name,
-        isError: false,
-        durationMs: 0
-      })
-      const journal: Journal = {
-        finished: new Map<number, JournalStep>([
-          [
-            0,
-            {
-              type: "model",
-              text: "",
-              toolCalls: ["a", "b", "c"].map((name) => ({ id: `call_${name}`, name, arguments: {} })),
-              usage: { inputTokens: 0, outputTokens: 0 }
-            }
-          ],
-          [1, { type: "tool", result: result("a") }],
-          [3, { type: "tool", result: result("c") }]
-        ]),
-        record: () => Effect.succeed(true)
-      }
-      const { exit } = yield* runWith({
-        answers: [says("ok")],
-        tools: [named("a"), named("b"), named("c")],
-        journal
-      })
-      assert.strictEqual(exit._tag, "Success")
-      assert.deepStrictEqual(called, ["b"])
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("asks about the calls that need it, does the others, and ends until somebody has decided", () =>
-    Effect.gen(function* () {
-      const called: Array<string> = []
-      const named = (name: string) => tool(name, () => Effect.sync(() => `${name} ${called.push(name)}`))
-      const recorded: Array<number> = []
-      const { exit } = yield* runWith({
-        answers: [calls("free", "asked", "refused")],
-        tools: [named("free"), named("asked"), named("refused")],
-        journal: { finished: new Map(), record: (index) => Effect.sync(() => recorded.push(index) > 0) },
-        permit: ({ name }) =>
-          Effect.succeed(
-            name === "free"
-              ? { type: "allowed" }
-              : name === "asked"
-                ? { type: "undecided" }
-                : { type: "rejected", reason: "no" }
-          )
-      })
-      assert.strictEqual(exit._tag, "Failure")
-      if (exit._tag !== "Failure" || exit.failure._tag !== "ApprovalNeeded") return assert.fail("not asked")
-      assert.deepStrictEqual(
-        exit.failure.calls.map(({ name }) => name),
-        ["asked"]
-      )
-      assert.deepStrictEqual(called, ["free"])
-      assert.deepStrictEqual(recorded.toSorted(), [0, 1, 3])
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("makes a call known by the run and its own id", () =>
-    Effect.gen(function* () {
-      let key: string | null = null
-      const knowing = tool("t", () => Effect.map(IdempotencyKey, (given) => (key = given)))
-      yield* runWith({ answers: [calls("t"), says("ok")], tools: [knowing] })
-      assert.strictEqual(key, "run_1/call_t_0")
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("begins none of the calls of an answer that has too many", () =>
-    Effect.gen(function* () {
-      let called = 0
-      const { events, exit } = yield* runWith({
-        answers: [calls("echo", "echo", "echo", "echo")],
-        tools: [tool("echo", () => Effect.sync(() => ++called))]
-      })
-      assert.strictEqual(exit._tag, "Failure")
-      if (exit._tag === "Failure") assert.deepInclude(exit.failure, { limit: "steps" })
-      assert.strictEqual(called, 0)
-      assert.isFalse(events.some(({ type }) => type === "tool_call"))
-    }).pipe(Effect.provide(layerScripted({ maxSteps: 4 })))
-  )
-
   it.effect("stops listening to a model that calls tools without an end", () =>
     Effect.gen(function* () {
       const model = yield* ScriptedModel
@@ -263,36 +127,6 @@ describe("AgentLoop", () => {
       assert.strictEqual(exit._tag, "Failure")
       if (exit._tag === "Failure") assert.deepInclude(exit.failure, { limit: "output" })
     }).pipe(Effect.provide(layerScripted({ maxOutputLength: 50 })))
-  )
-
-  it.effect("keeps a result of a size that can be kept", () =>
-    Effect.gen(function* () {
-      const { events } = yield* runWith({
-        answers: [calls("big"), says("ok")],
-        tools: [tool("big", () => Effect.succeed({ text: "y".repeat(1_000_000) }))]
-      })
-      const result = events.find((event) => event.type === "tool_result")
-      const kept = result?.type === "tool_result" ? result.result.result : null
-      assert.isString(kept)
-      assert.isBelow(String(kept).length, 262_300)
-      assert.match(String(kept), /\(cut: 1000011 characters in all\)$/)
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("gives a tool's error to the model and goes on", () =>
-    Effect.gen(function* () {
-      const failing = tool("failing", () => Effect.fail(new ToolError({ error: "no such city" })))
-      const { events, exit } = yield* runWith({
-        answers: [calls("failing"), says("sorry")],
-        tools: [failing]
-      })
-      assert.strictEqual(exit._tag, "Success")
-      const result = events.find((event) => event.type === "tool_result")
-      assert.deepInclude(result?.type === "tool_result" ? result.result : {}, {
-        isError: true,
-        result: "no such city"
-      })
-    }).pipe(Effect.provide(layerScripted()))
   )
 
   it.effect("stops after the allowed number of steps", () =>
@@ -351,39 +185,6 @@ describe("AgentLoop", () => {
       const calling = yield* Effect.forkChild(Effect.flip(loop.run(input)))
       yield* TestClock.adjust(toolTimeoutMillis)
       assert.deepInclude(yield* Fiber.join(calling), { limit: "tool_time" })
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("gives every call that was told of a result, also when another took too long", () =>
-    Effect.gen(function* () {
-      const loop = yield* AgentLoop
-      const model = yield* ScriptedModel
-      model.script = () => Stream.fromIterable(calls("echo", "slow", "echo"))
-      const told: Array<LoopEvent> = []
-      const running = yield* Effect.forkChild(
-        Effect.flip(
-          loop.run({
-            request: { choice, system: null, messages: [] },
-            tools: [echo, tool("slow", () => Effect.never)],
-            journal: noJournal,
-            key: null,
-            permit: permitAll,
-            emit: (event) => Effect.sync(() => void told.push(event))
-          })
-        )
-      )
-      yield* TestClock.adjust(Settings.defaults.toolTimeoutMillis)
-      assert.deepInclude(yield* Fiber.join(running), { limit: "tool_time" })
-      assert.deepStrictEqual(
-        told.flatMap((event) =>
-          event.type === "tool_result" ? [[event.result.id, event.result.isError]] : []
-        ),
-        [
-          ["call_echo_0", false],
-          ["call_slow_1", true],
-          ["call_echo_2", false]
-        ]
-      )
     }).pipe(Effect.provide(layerScripted()))
   )
 

@@ -168,7 +168,7 @@ describe("RunExecutor, outages", () => {
       const { id } = yield* runs.create(user, { workspaceId, prompt: "work" })
       yield* repo.claim({ worker: "gone", leaseMillis: 0, limit: 1, perWorkspace: 8 })
       for (let n = 0; n < 2; n++) {
-        yield* repo.takeOver({ worker: "gone", leaseMillis: 0, limit: 1, maxCrashes: 3 })
+        yield* repo.takeOver({ worker: `gone ${n}`, leaseMillis: 0, limit: 1, maxCrashes: 3 })
       }
       yield* start
       yield* TestClock.adjust("2 seconds")

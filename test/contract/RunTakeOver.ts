@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import { workerLost } from "../../src/Schemas/Run.ts"
+import { RunJournal } from "../../src/Services/RunJournal.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, newId } from "../support/Fixtures.ts"
 import { completed, countOf, executionOf, idsOf, makeRuns, minute, subject, times } from "./RunSubject.ts"
@@ -53,7 +54,7 @@ export const suite = (it: It) =>
         const { id } = yield* makeRun(workspaceId)
         yield* claimOne(a, 0)
         for (const lost of [1, 2]) {
-          const [taken] = yield* takeOver(b, { leaseMillis: 0 })
+          const [taken] = yield* takeOver(lost === 1 ? b : a, { leaseMillis: 0 })
           assert.deepInclude(taken, {
             id,
             attempts: 1 + lost,
@@ -62,14 +63,42 @@ export const suite = (it: It) =>
             finishedAt: null
           })
         }
-        assert.deepStrictEqual(yield* takeOver(a), [])
+        assert.deepStrictEqual(yield* takeOver(b), [])
         const poison = yield* find(id)
         assert.deepInclude(poison, { status: "FAILED", error: workerLost(3), attempts: 3, output: null })
         assert.isAbove(poison.finishedAt?.getTime() ?? 0, Date.now() - minute)
         assert.deepStrictEqual(yield* takeOver(b), [])
-        assert.isFalse(yield* runs.finish({ id, worker: b, epoch: 3 }, completed, times))
-        assert.deepStrictEqual(yield* runs.renew(b, [{ id, epoch: 3 }], minute), new Set())
+        assert.isFalse(yield* runs.finish({ id, worker: a, epoch: 3 }, completed, times))
+        assert.deepStrictEqual(yield* runs.renew(a, [{ id, epoch: 3 }], minute), new Set())
         assert.deepStrictEqual(yield* find(id), poison)
+      })
+    )
+
+    it.effect("counts for nothing when a worker takes its own run over: it was away, but lived", () =>
+      Effect.gen(function* () {
+        const { a, claimOne, takeOver, workspaceId } = yield* subject
+        const { id } = yield* makeRun(workspaceId)
+        yield* claimOne(a, 0)
+        for (let n = 0; n < 5; n++)
+          assert.deepStrictEqual(idsOf(yield* takeOver(a, { leaseMillis: 0 })), [id])
+      })
+    )
+
+    it.effect("counts anew after a step: a run that gets on is no poison", () =>
+      Effect.gen(function* () {
+        const { a, b, claimOne, takeOver, workspaceId } = yield* subject
+        const journal = yield* RunJournal
+        const { id } = yield* makeRun(workspaceId)
+        yield* claimOne(a, 0)
+        const result = { id: "c", name: "t", result: null, isError: false, durationMs: 0 }
+        for (let epoch = 1; epoch <= 5; epoch++) {
+          const worker = epoch % 2 === 1 ? a : b
+          assert.isTrue(yield* journal.record({ id, worker, epoch }, epoch, { type: "tool", result }))
+          const [taken] = yield* takeOver(worker === a ? b : a, { leaseMillis: 0 })
+          assert.strictEqual(taken?.id, id)
+        }
+        assert.deepStrictEqual(idsOf(yield* takeOver(a, { leaseMillis: 0 })), [id])
+        assert.deepStrictEqual(yield* takeOver(b), [])
       })
     )
 
@@ -78,10 +107,10 @@ export const suite = (it: It) =>
         const { a, b, claimOne, status, takeOver, workspaceId } = yield* subject
         const poison = yield* makeRun(workspaceId)
         yield* claimOne(a, 0)
-        yield* takeOver(a, { leaseMillis: 0 })
+        yield* takeOver(b, { leaseMillis: 0 })
         const other = yield* makeRun(workspaceId)
-        yield* claimOne(a, 0)
-        assert.deepStrictEqual(idsOf(yield* takeOver(b, { maxCrashes: 2 })), [other.id])
+        yield* claimOne(b, 0)
+        assert.deepStrictEqual(idsOf(yield* takeOver(a, { maxCrashes: 2 })), [other.id])
         assert.strictEqual(yield* status(poison.id), "FAILED")
       })
     )

@@ -9,6 +9,8 @@ export interface StepRow {
   readonly epoch: number
   /** When it was journaled (the begin of that statement), in milliseconds since 1970. */
   readonly at: number
+  /** Why a tool call went wrong, null where it did not. */
+  readonly error: string | null
 }
 
 /** All journaled steps of the database, in order. */
@@ -17,7 +19,8 @@ export const journaled = (url: string): Promise<ReadonlyArray<StepRow>> =>
     url,
     (sql) => sql<StepRow>`
       select s.run_id as "runId", r.prompt, r.worker, r.epoch as "runEpoch", s.index, s.epoch,
-        extract(epoch from s.created_at)::float8 * 1000 as at
+        extract(epoch from s.created_at)::float8 * 1000 as at,
+        case when (s.step->'result'->>'isError')::boolean then s.step->'result'->>'result' end as error
       from run_steps s join runs r on r.id = s.run_id
       order by s.run_id, s.index`
   )
@@ -64,6 +67,7 @@ export const examine = (
     )
     total += made.length
     repeats += Math.max(0, made.length - 1)
+    if (row.error !== null) faults.push(`${name}: ${row.error}`)
     if (made.length === 0) faults.push(`${name}: journaled but never asked`)
     if (made.length > 1 + inFlight.length) {
       faults.push(`${name}: asked ${made.length} times, ${inFlight.length} kills found it in flight`)

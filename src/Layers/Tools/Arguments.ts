@@ -8,8 +8,10 @@ import { cut } from "../../Schemas/Text.ts"
 import { ToolError } from "../../Services/ToolSource.ts"
 import type { Problem } from "./Arguments/Problems.ts"
 import { ask } from "./Arguments/Thread.ts"
+import type { Timed } from "./Arguments/TimeLimit.ts"
 
-const limitMillis = 100
+/** By the clock on the wall: a machine that pauses gets a second try with more time. */
+const limitsMillis = [100, 500]
 const refusedMillis = 600_000
 const maximumRefused = 10_000
 const maximumTold = 10
@@ -24,7 +26,7 @@ const refused = new Map<string, number>()
 /**
  * Checks the arguments of a call against the JSON Schema of its tool, so that no server is asked for what
  * it has said that it does not take. Schemas come from foreign servers, and tell how long they take: checks
- * run in a thread of their own, and never hold this one. One that takes longer than 100 ms or overflows the
+ * run in a thread of their own, and never hold this one. One that takes longer than 500 ms or overflows the
  * stack fails, as do all by this schema of this owner for 10 minutes, without a try; one that can't be
  * evaluated (a reference to nothing, a pattern that is none) asks for an object and no more.
  */
@@ -64,9 +66,11 @@ const evaluate = Effect.fnUntraced(function* (
 ) {
   refused.delete(key)
   // Not interrupted: the thread is free again only when it has answered.
-  const answer = yield* Effect.uninterruptible(
-    Effect.promise(() => ask({ parameters, argument, limitMillis }))
-  )
+  let answer: Timed<ReadonlyArray<Problem>> = exceeded
+  for (const limitMillis of limitsMillis) {
+    if (answer.outcome !== "exceeded") break
+    answer = yield* Effect.uninterruptible(Effect.promise(() => ask({ parameters, argument, limitMillis })))
+  }
   if (answer.outcome === "exceeded") {
     yield* Effect.logWarning("the arguments of a call could not be checked in time", { owner })
     const [oldest] = refused.keys()

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { IdempotencyKey } from "../../../src/Services/ToolSource.ts"
 import { eventually, handled, listedTool, readBody, startHttp, startScripted } from "../../support/Mcp.ts"
 import { failure, makeClients, serverAt, using } from "../../support/McpClients.ts"
 
@@ -50,6 +51,26 @@ describe("calls of MCP clients", () => {
       assert.strictEqual(yield* call("neither"), "")
       assert.strictEqual((yield* failure(call("silent"))).error, "the tool failed without saying why")
     })
+  )
+
+  it.live.each(["2025-11-25", "2025-03-26"])(
+    "say in version %s what the call is known by, if it is",
+    (version) =>
+      Effect.gen(function* () {
+        const seen: Array<unknown> = []
+        const { url } = yield* startScripted({
+          versions: [version],
+          tools: [listedTool("t")],
+          answer: ({ method, params }) => {
+            if (method === "tools/call") seen.push(params._meta?.["agentd/idempotencyKey"])
+            return undefined
+          }
+        })
+        const { call } = yield* using(serverAt(url))
+        yield* call("t")
+        yield* Effect.provideService(call("t"), IdempotencyKey, "run_1/call_1")
+        assert.deepStrictEqual(seen, [undefined, "run_1/call_1"])
+      })
   )
 
   it.live("close the connection of a call that is interrupted", () =>

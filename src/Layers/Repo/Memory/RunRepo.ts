@@ -11,7 +11,7 @@ export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { crashes, leases, runs, served } = tables
+    const { crashes, leases, runs, served, steps } = tables
 
     const of = (workspaceId: string, status: RunStatus) =>
       Array.from(runs.values())
@@ -33,9 +33,13 @@ export const layer = Layer.effect(
       return started
     }
 
-    /** Counts that a run lost its worker. True when that was once too often, and it is FAILED. */
+    /**
+     * Counts that a run lost its worker, without a step in between. True when that was once too often, and
+     * it is FAILED.
+     */
     const isPoison = (run: StoredRun, maxCrashes: number, at: number): boolean => {
-      const count = (crashes.get(run.id) ?? 0) + 1
+      const known = Array.from(steps.get(run.id)?.values() ?? [])
+      const count = known.some(({ epoch }) => epoch === run.epoch) ? 1 : (crashes.get(run.id) ?? 0) + 1
       crashes.set(run.id, count)
       if (count < maxCrashes) return false
       leases.delete(run.id)
@@ -103,7 +107,9 @@ export const layer = Layer.effect(
               .filter((run) => run.status === "RUNNING" && (leases.get(run.id)?.until ?? 0) <= at)
               .sort(inOrder("createdAt"))
               .slice(0, limit)
-              .filter((run) => !isPoison(run, maxCrashes, at))
+              .filter(
+                (run) => leases.get(run.id)?.worker === claimant.worker || !isPoison(run, maxCrashes, at)
+              )
               .map((run) => start(run, claimant, at))
           ),
         renew: (worker, executions, leaseMillis) =>

@@ -28,11 +28,23 @@ export const layer = Layer.effect(
 
     const lease = (millis: number) => sql`clock_timestamp() + ${millis}::int * interval '1 millisecond'`
 
+    /**
+     * How often each of these runs has lost its worker without a step in between, this time included. A worker
+     * that takes its own run over was away, but did not die.
+     */
+    const losses = (taker: string | null) => sql`
+      case
+        when worker = ${taker} then crashes
+        when exists (select from run_steps s where s.run_id = runs.id and s.epoch = runs.epoch) then 1
+        else crashes + 1
+      end as losses`
+
     /** A run that loses its worker once too often is over. */
-    const lost = (maxCrashes: number) => sql`
-      crashes = crashes + 1,
-      error = case when crashes + 1 >= ${maxCrashes}::int then ${workerLost(maxCrashes)} end,
-      finished_at = case when crashes + 1 >= ${maxCrashes}::int then clock_timestamp() end,
+    const lost = (maxCrashes: number, otherwise: string) => sql`
+      crashes = losses,
+      status = case when losses >= ${maxCrashes}::int then 'FAILED' else ${otherwise} end,
+      error = case when losses >= ${maxCrashes}::int then ${workerLost(maxCrashes)} end,
+      finished_at = case when losses >= ${maxCrashes}::int then clock_timestamp() end,
       updated_at = clock_timestamp()`
 
     return RunRepo.of({
@@ -115,17 +127,17 @@ export const layer = Layer.effect(
       takeOver: ({ leaseMillis, limit, maxCrashes, worker }) =>
         run(
           runs(sql`
-            with taken as (
+            with lost as (
+              select id as lost_id, ${losses(worker)} from runs
+              where status = 'RUNNING' and lease_until <= clock_timestamp()
+              order by lease_until limit ${limit} for update skip locked
+            ), taken as (
               update runs
-              set ${lost(maxCrashes)}, worker = ${worker}, epoch = epoch + 1,
-                status = case when crashes + 1 >= ${maxCrashes}::int then 'FAILED' else 'RUNNING' end,
-                attempts = attempts + (crashes + 1 < ${maxCrashes}::int)::int,
+              set ${lost(maxCrashes, "RUNNING")}, worker = ${worker}, epoch = epoch + 1,
+                attempts = attempts + (losses < ${maxCrashes}::int)::int,
                 lease_until = ${lease(leaseMillis)}
-              where id in (
-                select id from runs
-                where status = 'RUNNING' and lease_until <= clock_timestamp()
-                order by lease_until limit ${limit} for update skip locked)
-              returning *)
+              from lost where id = lost_id
+              returning runs.*)
             select ${columns} from taken where status = 'RUNNING' order by created_at, id`)
         ),
       renew: (worker, executions, leaseMillis) =>
@@ -171,10 +183,12 @@ export const layer = Layer.effect(
           Effect.asVoid(
             crashed
               ? sql`
-                update runs
-                set ${lost(maxCrashes)}, lease_until = null,
-                  status = case when crashes + 1 >= ${maxCrashes}::int then 'FAILED' else 'PENDING' end
-                where worker = ${worker} and status = 'RUNNING'`
+                with lost as (
+                  select id as lost_id, ${losses(null)} from runs
+                  where worker = ${worker} and status = 'RUNNING' for update
+                )
+                update runs set ${lost(maxCrashes, "PENDING")}, lease_until = null
+                from lost where id = lost_id`
               : sql`
                 update runs set status = 'PENDING', lease_until = null
                 where worker = ${worker} and status = 'RUNNING'`
