@@ -144,7 +144,9 @@ export const toRun = (stored: StoredRun): Run => ({
   updatedAt: stored.updatedAt
 })
 
-/** A run with its finished steps in order. Until it is over, what it cost is what its steps did. */
+const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens
+
+/** A run with its finished steps in order. What it cost is at least what its steps did. */
 export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, JournalStep>): RunDetail => {
   const ordered = Array.from(steps).sort(([a], [b]) => a - b)
   const spent = ordered.reduce(
@@ -170,7 +172,7 @@ export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, Journa
             }))
           }
     ),
-    usage: isTerminal(stored.status) && stored.status !== "CANCELLED" ? stored.usage : spent,
+    usage: tokensOf(stored.usage) > tokensOf(spent) ? stored.usage : spent,
     attempts: stored.attempts,
     startedAt: stored.startedAt,
     firstTokenAt: stored.firstTokenAt,

@@ -45,6 +45,11 @@ export interface LoopInput {
   readonly journal: Journal
   /** What the work is known by: calls are known by it and their own id. Null: they are not known. */
   readonly key: string | null
+  /**
+   * What is done about a database that is away in the middle of a step: waited for within it, so that the
+   * steps beside it go on, or told.
+   */
+  readonly patiently: <A, E>(effect: Effect.Effect<A, E | Unavailable>) => Effect.Effect<A, E | Unavailable>
   /** Asked once for each call of a tool that is there and has no result yet. */
   readonly permit: (call: ToolCall, tool: ToolDefinition) => Effect.Effect<Permission>
   readonly emit: (event: LoopEvent) => Effect.Effect<void>
@@ -126,7 +131,11 @@ export class AgentLoop extends Context.Service<
           yield* Effect.logWarning(`${given.tools.length - tools.length} tools too many were left out`)
         }
         // Which model is looked up with the first question, and is the same until the end.
-        const input = { ...given, tools, model: yield* Effect.cached(inference.model(given.request.choice)) }
+        const input = {
+          ...given,
+          tools,
+          model: yield* Effect.cached(given.patiently(inference.model(given.request.choice)))
+        }
         const step = <S extends JournalStep, E, R>(
           index: number,
           type: S["type"],
@@ -166,10 +175,12 @@ export class AgentLoop extends Context.Service<
               const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
                 first + position,
                 "tool",
-                Effect.provideService(
-                  callTool(tool, permission, call, settings.toolTimeoutMillis),
-                  IdempotencyKey,
-                  key
+                input.patiently(
+                  Effect.provideService(
+                    callTool(tool, permission, call, settings.toolTimeoutMillis),
+                    IdempotencyKey,
+                    key
+                  )
                 )
               )
               results[position] = performed.result

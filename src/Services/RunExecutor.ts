@@ -63,19 +63,27 @@ export const layer = Layer.effectDiscard(
     /** Less than the lease, so that this process has stopped before another begins. */
     const ours = (since: number) => since + leaseMillis * 0.9
 
-    const execute = Effect.fnUntraced(function* (run: StoredRun) {
-      const status = yield* work.execute(run)
+    const execute = Effect.fnUntraced(function* (run: StoredRun, isNew: boolean) {
+      const status = yield* work.execute(run, isNew)
       if (status !== "WAITING_APPROVAL") {
         yield* Metric.update(Metric.withAttributes(runsFinished, { status }), 1)
       }
     })
 
-    /** In a slot that the caller has taken into account; `since` is when the lease was asked for. */
-    const begin = (run: StoredRun, since: number) =>
+    /** `since` is when the lease was asked for. */
+    const occupy = (run: StoredRun, since: number) => {
+      slots.set(run.id, { epoch: run.epoch, until: ours(since) })
+    }
+
+    const occupyAll = (runs: ReadonlyArray<StoredRun>, since: number) => {
+      for (const run of runs) occupy(run, since)
+    }
+
+    /** In the slot that it occupies. */
+    const begin = (run: StoredRun, isNew = false) =>
       Effect.suspend(() => {
-        const slot: Slot = { epoch: run.epoch, until: ours(since) }
-        slots.set(run.id, slot)
-        return execute(run).pipe(
+        const slot = slots.get(run.id)
+        return execute(run, isNew).pipe(
           Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
           Effect.catchCause((cause) =>
             Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("a run was interrupted", cause)
@@ -91,22 +99,24 @@ export const layer = Layer.effectDiscard(
         )
       })
 
-    const beginAll = (runs: ReadonlyArray<StoredRun>, since: number) =>
-      Effect.forEach(runs, (run) => begin(run, since), { discard: true })
+    /** Slots that a query is about to fill are nobody else's meanwhile. */
+    const fill = (query: (limit: number) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>) =>
+      Effect.gen(function* () {
+        const limit = free()
+        if (limit <= 0) return
+        reserved += limit
+        const since = yield* Clock.currentTimeMillis
+        const taken = yield* Effect.ensuring(
+          Effect.tap(query(limit), (runs) => Effect.sync(() => occupyAll(runs, since))),
+          Effect.sync(() => {
+            reserved -= limit
+          })
+        )
+        for (const run of taken) yield* begin(run)
+      }).pipe(Effect.uninterruptible)
 
-    const claim = Effect.gen(function* () {
-      const limit = free()
-      if (limit <= 0) return
-      const since = yield* Clock.currentTimeMillis
-      yield* beginAll(yield* repo.claim({ ...claimant, limit, perWorkspace: runsPerWorkspace }), since)
-    }).pipe(Effect.uninterruptible)
-
-    const takeOver = Effect.gen(function* () {
-      const limit = free()
-      if (limit <= 0) return
-      const since = yield* Clock.currentTimeMillis
-      yield* beginAll(yield* repo.takeOver({ ...claimant, limit, maxCrashes }), since)
-    }).pipe(Effect.uninterruptible)
+    const claim = fill((limit) => repo.claim({ ...claimant, limit, perWorkspace: runsPerWorkspace }))
+    const takeOver = fill((limit) => repo.takeOver({ ...claimant, limit, maxCrashes }))
 
     const renew = Effect.fnUntraced(function* (ids: ReadonlyArray<RunId>) {
       const held = ids.flatMap((id) => {
@@ -138,13 +148,18 @@ export const layer = Layer.effectDiscard(
       effect.pipe(Effect.catchCause((cause) => Effect.logWarning(what, cause)))
 
     const wait = Effect.andThen(awake.await, Effect.asVoid(awake.close))
-    yield* logged("runs not claimed", claim).pipe(
+    // What others left behind comes first: a node that is full of waiting runs must get to it as well.
+    let lookedAt = Number.NEGATIVE_INFINITY
+    const take = Effect.gen(function* () {
+      const at = yield* Clock.currentTimeMillis
+      if (at - lookedAt >= pollMillis && free() > 0) {
+        lookedAt = at
+        yield* logged("runs not taken over", takeOver)
+      }
+      yield* logged("runs not claimed", claim)
+    })
+    yield* take.pipe(
       Effect.andThen(wait.pipe(Effect.timeoutOption(pollMillis))),
-      Effect.forever,
-      Effect.forkScoped
-    )
-    yield* logged("runs not taken over", takeOver).pipe(
-      Effect.andThen(Effect.sleep(pollMillis)),
       Effect.forever,
       Effect.forkScoped
     )
@@ -185,7 +200,8 @@ export const layer = Layer.effectDiscard(
       start: (run, since) =>
         Effect.suspend(() => {
           reserved--
-          return Effect.asVoid(begin(run, since))
+          occupy(run, since)
+          return Effect.asVoid(begin(run, true))
         })
     })
   })

@@ -82,7 +82,10 @@ export class RunRepo extends Context.Service<
       outcome: RunOutcome,
       times: { readonly at: Date; readonly firstTokenAt: Date | null }
     ) => Effect.Effect<boolean, Unavailable>
-    /** Makes a run that is not over CANCELLED, whoever executes it. False when it is over, or not there. */
+    /**
+     * Makes a run that is not over CANCELLED, whoever executes it; what it waited for is EXPIRED. False when it
+     * is over, or not there.
+     */
     readonly cancel: (id: RunId, at: Date) => Effect.Effect<boolean, Unavailable>
     /**
      * Hands the runs of a worker back: PENDING again, for any worker to take. With `crashed` the worker is

@@ -27,11 +27,11 @@ export class RunWork extends Context.Service<
   RunWork,
   {
     /**
-     * Executes a run that this worker owns, from where its journal ends, and stores how it went: over, or
+     * Executes a run that this worker owns (`isNew`: nobody has ever executed it), from where its journal ends, and stores how it went: over, or
      * waiting for people. A database that is away is asked again and again; whoever owns the lease must
      * interrupt this when it ends.
      */
-    readonly execute: (run: StoredRun) => Effect.Effect<RunStatus, OwnershipLost>
+    readonly execute: (run: StoredRun, isNew: boolean) => Effect.Effect<RunStatus, OwnershipLost>
   }
 >()("agentd/Services/RunWork") {
   static readonly layer = Layer.effect(
@@ -52,8 +52,8 @@ export class RunWork extends Context.Service<
         digest.digestHex(Digest.sha256, new TextEncoder().encode(fingerprintText(call)))
 
       /** A call is allowed by its level of autonomy, or by the decision about exactly this call. */
-      const permissions = Effect.fnUntraced(function* (run: StoredRun) {
-        const asked = run.epoch > 1 ? yield* approvals.ofRun(run.id) : []
+      const permissions = Effect.fnUntraced(function* (run: StoredRun, hasJournal: boolean) {
+        const asked = hasJournal ? yield* approvals.ofRun(run.id) : []
         return Effect.fnUntraced(function* (call: ToolCall, tool: ToolDefinition) {
           if (!needsApproval(run.autonomyLevel, tool)) return { type: "allowed" } as const
           const approval = asked.find(({ toolCallId }) => toolCallId === call.id)
@@ -113,13 +113,14 @@ export class RunWork extends Context.Service<
             record: (index, step) => whileOurs(journals.record(execution, index, step))
           },
           key: run.id,
-          permit: yield* permissions(run),
+          permit: yield* permissions(run, hasJournal),
+          patiently: whileOurs,
           emit
         })
         return { status: "COMPLETED", output: result.answer, usage: result.usage } satisfies RunOutcome
       })
 
-      const execute = Effect.fn("RunWork.execute")(function* (run: StoredRun) {
+      const execute = Effect.fn("RunWork.execute")(function* (run: StoredRun, isNew: boolean) {
         let usage = noUsage
         let firstTokenAt: Date | null = null
         const failed = (error: string): RunOutcome => ({ status: "FAILED", error, usage })
@@ -128,7 +129,7 @@ export class RunWork extends Context.Service<
             if (event.type === "usage") usage = event.usage
             if (event.type === "text" && firstTokenAt === null) firstTokenAt = yield* now
           })
-        let hasJournal = run.epoch > 1
+        let hasJournal = !isNew
         const performed = Effect.suspend(() => {
           const again = hasJournal
           hasJournal = true
@@ -147,15 +148,19 @@ export class RunWork extends Context.Service<
         )
         if (outcome === undefined) return "WAITING_APPROVAL" as const
         const at = yield* now
-        const end = (how: RunOutcome) => whileOurs(repo.finish(executionOf(run), how, { at, firstTokenAt }))
-        const kept = yield* Effect.catchDefect(end(outcome), (defect) =>
+        const end = (how: RunOutcome) =>
+          Effect.map(
+            whileOurs(repo.finish(executionOf(run), how, { at, firstTokenAt })),
+            (kept) => kept && how.status
+          )
+        const ended = yield* Effect.catchDefect(end(outcome), (defect) =>
           // What can't be stored must not be tried for ever.
           Effect.andThen(
             Effect.logError("the end of a run can't be stored", Cause.die(defect)),
-            end({ status: "FAILED", error: "internal error", usage: noUsage })
+            end({ status: "FAILED", error: "internal error", usage })
           )
         )
-        return kept ? outcome.status : yield* new OwnershipLost()
+        return ended === false ? yield* new OwnershipLost() : ended
       })
 
       return RunWork.of({ execute })

@@ -79,6 +79,7 @@ export class Turns extends Context.Service<
           journal: noJournal,
           key: turn.turnId,
           permit: permitAll,
+          patiently: (effect) => effect,
           emit: (event) =>
             Option.match(toChatEvent(messageId, event), {
               onNone: () => Effect.void,

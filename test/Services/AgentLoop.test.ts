@@ -42,6 +42,7 @@ const runWith = Effect.fnUntraced(function* (options: {
       journal: options.journal ?? noJournal,
       key: "run_1",
       permit: options.permit ?? permitAll,
+      patiently: (effect) => effect,
       emit: (event) => Effect.sync(() => void events.push(event))
     })
   )
@@ -112,6 +113,7 @@ describe("AgentLoop", () => {
           journal: noJournal,
           key: null,
           permit: permitAll,
+          patiently: (effect) => effect,
           emit: () => Effect.void
         })
       )
@@ -173,6 +175,7 @@ describe("AgentLoop", () => {
         journal: noJournal,
         key: null,
         permit: permitAll,
+        patiently: <A, E>(effect: Effect.Effect<A, E>) => effect,
         emit: () => Effect.void
       }
       model.script = () =>

@@ -42,6 +42,7 @@ const runWith = Effect.fnUntraced(function* (options: {
       journal: options.journal ?? noJournal,
       key: "run_1",
       permit: options.permit ?? permitAll,
+      patiently: (effect) => effect,
       emit: (event) => Effect.sync(() => void events.push(event))
     })
   )
@@ -229,6 +230,7 @@ describe("AgentLoop, tool calls", () => {
             journal: noJournal,
             key: null,
             permit: permitAll,
+            patiently: (effect) => effect,
             emit: (event) => Effect.sync(() => void told.push(event))
           })
         )

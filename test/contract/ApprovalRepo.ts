@@ -124,7 +124,7 @@ export const suite = (it: It) =>
         const approval = yield* makeApproval(workspaceId)
         assert.isTrue(yield* runs.cancel(approval.runId, at(3)))
         assert.isFalse(yield* decide(approval.id, "APPROVED"))
-        assert.strictEqual((yield* found(approval.id)).status, "PENDING")
+        assert.strictEqual((yield* found(approval.id)).status, "EXPIRED")
         assert.deepStrictEqual(yield* waiting, [])
       })
     )

@@ -11,7 +11,7 @@ export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { crashes, leases, runs, served, steps } = tables
+    const { approvals, crashes, leases, runs, served, steps } = tables
 
     const of = (workspaceId: string, status: RunStatus) =>
       Array.from(runs.values())
@@ -142,6 +142,11 @@ export const layer = Layer.effect(
             const run = runs.get(id)
             if (run === undefined || isTerminal(run.status)) return false
             runs.set(id, { ...run, status: "CANCELLED", finishedAt: at, updatedAt: at })
+            for (const approval of approvals.values()) {
+              if (approval.runId === id && approval.status === "PENDING") {
+                approvals.set(approval.id, { ...approval, status: "EXPIRED" })
+              }
+            }
             return true
           }),
         release: (worker, { crashed, maxCrashes }) =>

@@ -174,9 +174,15 @@ export const layer = Layer.effect(
       cancel: (id, at) =>
         run(
           returnedRow(sql`
-            update runs set status = 'CANCELLED', finished_at = ${at}, updated_at = ${at}
-            where id = ${id} and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
-            returning id`)
+            with cancelled as (
+              update runs set status = 'CANCELLED', finished_at = ${at}, updated_at = ${at}
+              where id = ${id} and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
+              returning id
+            ), expired as (
+              update approvals set status = 'EXPIRED'
+              where status = 'PENDING' and run_id in (select id from cancelled)
+            )
+            select id from cancelled`)
         ),
       release: (worker, { crashed, maxCrashes }) =>
         run(
