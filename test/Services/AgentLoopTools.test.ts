@@ -3,51 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
-import { modelChoice } from "../../src/Schemas/ModelChoice.ts"
-import { AgentLoop, type LoopEvent, type LoopInput } from "../../src/Services/AgentLoop.ts"
+import { AgentLoop, type LoopEvent } from "../../src/Services/AgentLoop.ts"
 import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { permitAll } from "../../src/Services/ToolCalls.ts"
-import { IdempotencyKey, type Tool, ToolError } from "../../src/Services/ToolSource.ts"
+import { IdempotencyKey, ToolError } from "../../src/Services/ToolSource.ts"
+import { choice, echo, runWith, tool } from "../support/Loop.ts"
 import { calls, layerScripted, makeGate, ScriptedModel, says } from "../support/Service.ts"
-
-const tool = (name: string, call: Tool["call"]): Tool => ({
-  definition: { name, description: name, parameters: {}, readOnly: true },
-  call
-})
-const choice = modelChoice("ws_1" as WorkspaceId, null, {})
-const echo = tool("echo", (argument) => Effect.succeed({ echoed: argument }))
-
-const runWith = Effect.fnUntraced(function* (options: {
-  readonly answers: ReadonlyArray<ReturnType<typeof says>>
-  readonly tools?: ReadonlyArray<Tool>
-  readonly journal?: Journal
-  readonly permit?: LoopInput["permit"]
-}) {
-  const model = yield* ScriptedModel
-  const answers = [...options.answers]
-  model.script = () => Stream.fromIterable(answers.shift() ?? says("no more"))
-  const events: Array<LoopEvent> = []
-  const loop = yield* AgentLoop
-  const exit = yield* Effect.result(
-    loop.run({
-      request: {
-        choice,
-        system: "be brief",
-        messages: [{ role: "user", content: "hi" }]
-      },
-      tools: options.tools ?? [echo],
-      journal: options.journal ?? noJournal,
-      key: "run_1",
-      permit: options.permit ?? permitAll,
-      patiently: (effect) => effect,
-      emit: (event) => Effect.sync(() => void events.push(event))
-    })
-  )
-  return { exit, events, requests: model.requests }
-})
 
 describe("AgentLoop, tool calls", () => {
   it.effect("runs the calls of one answer together and tells their results in the order of the calls", () =>
