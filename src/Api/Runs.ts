@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, type RunId } from "../Schemas/Ids.ts"
 import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
+import { EventStream } from "./Chat.ts"
 import { NotFound, RunFinished } from "./Errors.ts"
 import { data, listQuery, maxOffset, pathId, wholeNumber } from "./Fields.ts"
 
@@ -25,7 +26,21 @@ export const RunsExtension = HttpApiGroup.make("runsExtension")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Cancel a run",
-        description: "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED."
+        description:
+          "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED. Of a chat turn: the answer."
+      })
+    ),
+    HttpApiEndpoint.get("events", "/api/runs/:id/events", {
+      params: { id: pathId<RunId>() },
+      headers: { "last-event-id": Schema.optionalKey(wholeNumber(0, Number.MAX_SAFE_INTEGER)) },
+      success: EventStream,
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read the past and coming events of a run or a chat turn",
+        description:
+          "Server-Sent Events `status`, `tool_call`, `tool_result` (of a chat turn `conversation` first), then " +
+          "exactly one of `done` and `error`. `Last-Event-ID` takes a stream up again behind that event."
       })
     )
   )

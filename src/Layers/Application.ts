@@ -16,17 +16,18 @@ import { Projects } from "../Services/Projects.ts"
 import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { References } from "../Services/References.ts"
 import { RunDispatch } from "../Services/RunDispatch.ts"
+import { RunEvents } from "../Services/RunEvents.ts"
+import * as RunExecutor from "../Services/RunExecutor.ts"
 import { Runs } from "../Services/Runs.ts"
 import { RunWork } from "../Services/RunWork.ts"
 import { Tokens } from "../Services/Tokens.ts"
-import { Turns } from "../Services/Turns.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
 import * as Models from "./Inference.ts"
 import * as Outbound from "./Outbound.ts"
 import * as Tools from "./Tools.ts"
 
-/** Every use case over these models; the repositories and settings are still to be provided. */
+/** Every use case over these models, chat turns included; repositories and settings are still to be provided. */
 export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
   Layer.mergeAll(
     Accounts.layer,
@@ -42,7 +43,8 @@ export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
     Tokens.layer,
     Workspaces.layer
   ).pipe(
-    Layer.provideMerge(Layer.mergeAll(Turns.layer, RunWork.layer, References.layer, Access.layer)),
+    Layer.provideMerge(Layer.mergeAll(RunExecutor.layerTurns, References.layer, Access.layer)),
+    Layer.provideMerge(Layer.mergeAll(RunWork.layer, RunEvents.layer)),
     Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunDispatch.layer)),
     Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
     Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorHealth.layer))

@@ -7,6 +7,7 @@ import * as MemoryCronJobRepo from "./Repo/Memory/CronJobRepo.ts"
 import * as MemoryMemoryRepo from "./Repo/Memory/MemoryRepo.ts"
 import * as MemoryProjectRepo from "./Repo/Memory/ProjectRepo.ts"
 import * as MemoryProviderKeyRepo from "./Repo/Memory/ProviderKeyRepo.ts"
+import * as MemoryRunEventRepo from "./Repo/Memory/RunEventRepo.ts"
 import * as MemoryRunJournal from "./Repo/Memory/RunJournal.ts"
 import * as MemoryRunRepo from "./Repo/Memory/RunRepo.ts"
 import * as MemorySignals from "./Repo/Memory/Signals.ts"
@@ -31,6 +32,7 @@ import {
 import * as PostgresMemoryRepo from "./Repo/Postgres/MemoryRepo.ts"
 import * as PostgresProjectRepo from "./Repo/Postgres/ProjectRepo.ts"
 import * as PostgresProviderKeyRepo from "./Repo/Postgres/ProviderKeyRepo.ts"
+import * as PostgresRunEventRepo from "./Repo/Postgres/RunEventRepo.ts"
 import * as PostgresRunJournal from "./Repo/Postgres/RunJournal.ts"
 import * as PostgresRunRepo from "./Repo/Postgres/RunRepo.ts"
 import * as PostgresSignals from "./Repo/Postgres/Signals.ts"
@@ -50,6 +52,7 @@ export const layerMemory = Layer.mergeAll(
   MemoryMemoryRepo.layer,
   MemoryProjectRepo.layer,
   MemoryProviderKeyRepo.layer,
+  MemoryRunEventRepo.layer,
   MemoryRunJournal.layer,
   MemoryRunRepo.layer,
   MemorySignals.layer,
@@ -70,6 +73,7 @@ export const layerPostgres = Layer.mergeAll(
   PostgresMemoryRepo.layer,
   PostgresProjectRepo.layer,
   PostgresProviderKeyRepo.layer,
+  PostgresRunEventRepo.layer,
   PostgresRunJournal.layer,
   PostgresRunRepo.layer,
   PostgresSignals.layer,

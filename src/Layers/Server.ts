@@ -9,8 +9,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { DatabaseHealth } from "../Services/DatabaseHealth.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
+import { RunDispatch } from "../Services/RunDispatch.ts"
 import { Settings } from "../Services/Settings.ts"
-import { Turns } from "../Services/Turns.ts"
 import * as Http from "./Http.ts"
 import { writeStdout } from "./Operator/Output.ts"
 import * as OperatorSocket from "./Operator/Socket.ts"
@@ -50,13 +50,14 @@ const layerDrain = Layer.effectDiscard(
   Effect.gen(function* () {
     const { closeQuiet, server } = yield* Connections
     const lifecycle = yield* Lifecycle
-    const turns = yield* Turns
+    const dispatch = yield* RunDispatch
     const { drainMillis } = yield* Settings
     yield* Effect.addFinalizer(
       Effect.fnUntraced(function* () {
         const deadline = performance.now() + drainMillis
         yield* lifecycle.startDraining
-        yield* turns.drain(drainMillis)
+        const turns = yield* dispatch.local("turn")
+        if (turns !== undefined) yield* turns.drain(drainMillis)
         closeQuiet()
         const left = Math.max(deadline - performance.now(), flushMillis)
         setTimeout(() => server.closeAllConnections(), left).unref()

@@ -50,6 +50,9 @@ export const address = Config.all({
 const seconds = (name: string, fallbackMillis: number, maximum: number) =>
   Config.map(whole(name, fallbackMillis / 1000, 1, maximum), (value) => value * 1000)
 
+const hours = (name: string, fallbackMillis: number, maximum: number) =>
+  Config.map(whole(name, fallbackMillis / 3_600_000, 1, maximum), (value) => value * 3_600_000)
+
 const { defaults } = Settings
 
 /** The settings of this process, from its environment. */
@@ -64,12 +67,12 @@ export const layer = Layer.effect(
       worker: Option.isNone(url) ? "embedded" : `node_${randomUUID()}`,
       leaseMillis: yield* seconds("AGENTD_LEASE_SECONDS", defaults.leaseMillis, 3600),
       runConcurrency: yield* whole("AGENTD_RUN_CONCURRENCY", defaults.runConcurrency, 1, 1000),
+      turnConcurrency: yield* whole("AGENTD_TURN_CONCURRENCY", defaults.turnConcurrency, 1, 100_000),
+      eventMillis: yield* hours("AGENTD_EVENT_HOURS", defaults.eventMillis, 8760),
+      journalMillis: yield* hours("AGENTD_JOURNAL_HOURS", defaults.journalMillis, 87_600),
       runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE", defaults.runsPerWorkspace, 1, 1000),
       maxCrashes: defaults.maxCrashes,
-      approvalMillis: yield* Config.map(
-        whole("AGENTD_APPROVAL_HOURS", defaults.approvalMillis / 3_600_000, 1, 8760),
-        (hours) => hours * 3_600_000
-      ),
+      approvalMillis: yield* hours("AGENTD_APPROVAL_HOURS", defaults.approvalMillis, 8760),
       drainMillis: yield* Config.map(
         whole("AGENTD_DRAIN_SECONDS", defaults.drainMillis / 1000, 0, 3600),
         (value) => value * 1000

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { Message } from "./Conversation.ts"
-import { AgentId, ConversationId, MessageId, TurnId } from "./Ids.ts"
+import { AgentId, ConversationId, MessageId, RunId } from "./Ids.ts"
 import { Usage } from "./Usage.ts"
 
 const event = <E extends string, F extends Schema.Struct.Fields>(name: E, data: F) =>
@@ -13,7 +13,7 @@ export const ChatEvent = Schema.Union([
     title: Schema.String,
     agentId: Schema.NullOr(AgentId),
     messageId: MessageId,
-    turnId: TurnId,
+    turnId: RunId,
     created: Schema.Boolean
   }),
   Schema.Struct({
@@ -41,10 +41,7 @@ export const ChatEvent = Schema.Union([
 ]).annotate({ identifier: "ChatEvent" })
 export type ChatEvent = typeof ChatEvent.Type
 
-/** `done` and `error` end a stream, exactly one of them. */
-export const isEnd = (event: ChatEvent): boolean => event.event === "done" || event.event === "error"
-
-/** How a turn ends in the stream when something went wrong; the reason stays in the log. */
+/** How a stream ends when something went wrong; the reason stays in the log. */
 export const errorEvent = (code: string, error: string): ChatEvent => ({
   event: "error",
   data: { error, code }

@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { AgentReference } from "./Agent.ts"
 import { AgentId, ConversationId, MessageId, ProjectId, ProviderKeyId, UserId, WorkspaceId } from "./Ids.ts"
 import { PromptMessage } from "./Inference.ts"
+import { AutonomyLevel } from "./Run.ts"
 import { cut, cutWords, text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import type { Usage } from "./Usage.ts"
@@ -63,14 +64,15 @@ export const StoredConversation = Schema.Struct({
 })
 export type StoredConversation = typeof StoredConversation.Type
 
-/** Specification, POST /api/chat/messages. */
+/** Specification, POST /api/chat/messages; `autonomyLevel` beyond it: a turn asks for nothing unless told so. */
 export const SendMessage = Schema.Struct({
   workspaceId: WorkspaceId,
   content: text(1, 100_000),
   projectId: Schema.optionalKey(Schema.NullOr(ProjectId)),
   conversationId: Schema.optionalKey(Schema.NullOr(ConversationId)),
   agentId: Schema.optionalKey(Schema.NullOr(AgentId)),
-  providerKeyId: Schema.optionalKey(Schema.NullOr(ProviderKeyId))
+  providerKeyId: Schema.optionalKey(Schema.NullOr(ProviderKeyId)),
+  autonomyLevel: Schema.optionalKey(AutonomyLevel)
 }).annotate({ identifier: "SendMessage" })
 export type SendMessage = typeof SendMessage.Type
 

@@ -1,5 +1,14 @@
 import * as Schema from "effect/Schema"
-import { AgentId, CronJobId, ProjectId, ProviderKeyId, RunId, WorkspaceId } from "./Ids.ts"
+import {
+  AgentId,
+  ConversationId,
+  CronJobId,
+  MessageId,
+  ProjectId,
+  ProviderKeyId,
+  RunId,
+  WorkspaceId
+} from "./Ids.ts"
 import type { JournalStep } from "./Journal.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -56,6 +65,13 @@ export const CreateTask = Schema.Struct({
 }).annotate({ identifier: "CreateTask" })
 export type CreateTask = typeof CreateTask.Type
 
+/** Tasks are runs that callers see in lists; turns answer messages of conversations on the same engine. */
+export type RunKind = "task" | "turn"
+
+/** Which conversation a turn answers in, and the id that its reply will have. */
+export const Turn = Schema.Struct({ conversationId: ConversationId, replyId: MessageId })
+export type Turn = typeof Turn.Type
+
 /** A run as it is stored: what is returned and what executing it needs. */
 export const StoredRun = Schema.Struct({
   ...Run.fields,
@@ -66,7 +82,11 @@ export const StoredRun = Schema.Struct({
   selectedModel: Schema.NullOr(Schema.String),
   providerKeyId: Schema.NullOr(ProviderKeyId),
   connectorIds: Schema.NullOr(Schema.Array(Schema.String)),
+  /** Of a chat turn; null for a task. */
+  turn: Schema.NullOr(Turn),
   error: Schema.NullOr(Schema.String),
+  /** What went wrong, in a word for programs. */
+  errorCode: Schema.NullOr(Schema.String),
   attempts: Schema.Int,
   /** Counts the executions that owned the run: only the latest may write. */
   epoch: Schema.Int,
@@ -112,6 +132,7 @@ export type RunDetail = typeof RunDetail.Type
 export const unstarted = {
   output: null,
   error: null,
+  errorCode: null,
   attempts: 0,
   epoch: 0,
   usage: noUsage,
@@ -119,6 +140,8 @@ export const unstarted = {
   firstTokenAt: null,
   finishedAt: null
 } as const
+
+export const kindOf = ({ turn }: Pick<StoredRun, "turn">): RunKind => (turn === null ? "task" : "turn")
 
 /** Whether a status never changes again. */
 export const isTerminal = (status: RunStatus): boolean =>

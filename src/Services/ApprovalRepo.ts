@@ -4,6 +4,7 @@ import type * as Option from "effect/Option"
 import type { StoredApproval } from "../Schemas/Approval.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ApprovalId, RunId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { EventBatch } from "../Schemas/RunEvent.ts"
 import type { Execution } from "./RunRepo.ts"
 
 /** What waits for people. Approvals expire by the clock of the store. */
@@ -12,11 +13,12 @@ export class ApprovalRepo extends Context.Service<
   {
     /**
      * Makes the run WAITING_APPROVAL and stores what it waits for, in one step, if the execution is still
-     * the latest; false when it is not. A call of a run is asked about once.
+     * the latest; false when it is not. A call of a run is asked about once. `events` are kept with it.
      */
     readonly park: (
       execution: Execution,
-      approvals: ReadonlyArray<StoredApproval>
+      approvals: ReadonlyArray<StoredApproval>,
+      events?: ReadonlyArray<EventBatch>
     ) => Effect.Effect<boolean, Unavailable>
     /** All of a run, oldest first. */
     readonly ofRun: (run: RunId) => Effect.Effect<ReadonlyArray<StoredApproval>, Unavailable>

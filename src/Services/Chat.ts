@@ -2,9 +2,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import type { Agent, AgentInactive } from "../Schemas/Agent.ts"
-import { type ChatEvent, errorEvent } from "../Schemas/ChatEvent.ts"
 import {
   type Conversation,
   ConversationBusy,
@@ -14,33 +13,39 @@ import {
   toConversation
 } from "../Schemas/Conversation.ts"
 import { Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
-import type { ConversationId, MessageId, ProjectId, TurnId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import { type StoredRun, unstarted } from "../Schemas/Run.ts"
+import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import * as LiveEvents from "./LiveEvents.ts"
 import { References } from "./References.ts"
+import { RunDispatch } from "./RunDispatch.ts"
+import { RunEvents } from "./RunEvents.ts"
+import { type Claimant, RunRepo } from "./RunRepo.ts"
 import { requireActive } from "./Runs.ts"
 import { Settings } from "./Settings.ts"
+import { Signals } from "./Signals.ts"
 import { Transaction } from "./Transaction.ts"
-import * as TurnEvents from "./TurnEvents.ts"
-import { Turns } from "./Turns.ts"
 
 /** What a caller does with conversations (specification, Chat; CONTRACT.md section 7). */
 export class Chat extends Context.Service<
   Chat,
   {
     /**
-     * Refuses what can be refused; then the message is stored and the events of its answer come as a
-     * stream that ends with exactly one of `done` and `error`. Who stops reading loses nothing.
+     * Refuses what can be refused; then the message is stored together with the turn that answers it, a
+     * durable run of its own kind, and its events come as a stream that ends with exactly one of `done` and
+     * `error`, whichever node goes on with it. Who stops reading loses nothing.
      */
     readonly send: (
       user: User,
       input: SendMessage
     ) => Effect.Effect<
-      Stream.Stream<ChatEvent>,
+      Stream.Stream<NumberedEvent>,
       AgentInactive | ConversationBusy | Forbidden | InvalidInput | Unavailable
     >
     readonly list: (
@@ -67,11 +72,14 @@ export class Chat extends Context.Service<
       const access = yield* Access
       const agents = yield* AgentRepo
       const conversations = yield* ConversationRepo
+      const dispatch = yield* RunDispatch
       const ids = yield* Ids
       const references = yield* References
-      const settings = yield* Settings
+      const runEvents = yield* RunEvents
+      const runs = yield* RunRepo
+      const { leaseMillis, worker } = yield* Settings
+      const signals = yield* Signals
       const transaction = yield* Transaction
-      const turns = yield* Turns
 
       const visible = Effect.fnUntraced(function* (user: User, id: ConversationId) {
         return yield* access.visible(user, "conversation", yield* conversations.find(id))
@@ -94,7 +102,7 @@ export class Chat extends Context.Service<
         yield* access.member(user, input.workspaceId)
         const { agent, existing } = yield* resolve(input)
         const at = yield* now
-        const turnId = yield* ids.make<TurnId>("turn")
+        const turnId = yield* ids.make<RunId>("turn")
         const message: Message = {
           id: yield* ids.make<MessageId>("message"),
           role: "USER",
@@ -113,41 +121,66 @@ export class Chat extends Context.Service<
           agentId: agent?.id ?? null,
           updatedAt: at
         }
-        yield* transaction.run(
-          Effect.gen(function* () {
-            if (existing === null) yield* conversations.insert(conversation)
-            const { leaseMillis, worker } = settings
-            if (!(yield* conversations.claimTurn(conversation.id, { turnId, worker, leaseMillis }))) {
-              return yield* new ConversationBusy({
-                error: "conversationId: still answering the message before"
-              })
-            }
-            if (agent !== null && existing !== null && existing.agentId !== agent.id) {
-              yield* conversations.setAgent(conversation.id, agent.id)
-            }
-            yield* conversations.addMessage(conversation.id, message)
-          })
-        )
-        const events = yield* TurnEvents.make
-        yield* events.offer({
-          event: "conversation",
-          data: {
-            conversationId: conversation.id,
-            title: conversation.title,
-            agentId: conversation.agentId,
-            messageId: message.id,
-            turnId,
-            created: existing === null
-          }
-        })
-        yield* turns.start({
-          turnId,
-          conversation: { ...conversation, agent: agent && { id: agent.id, name: agent.name } },
-          agent,
+        const run: StoredRun = {
+          id: turnId,
+          workspaceId: conversation.workspaceId,
+          projectId: conversation.projectId,
+          status: "PENDING",
+          prompt: input.content,
+          ...unstarted,
+          createdAt: at,
+          updatedAt: at,
+          agentId: conversation.agentId,
+          cronJobId: null,
+          turn: { conversationId: conversation.id, replyId: yield* ids.make<MessageId>("message") },
+          autonomyLevel: input.autonomyLevel ?? "autonomous",
+          selectedProvider: null,
+          selectedModel: null,
           providerKeyId: input.providerKeyId ?? null,
-          events
-        })
-        return events.stream
+          connectorIds: null
+        }
+        const first: NumberedEvent = {
+          id: 1,
+          event: {
+            event: "conversation",
+            data: {
+              conversationId: conversation.id,
+              title: conversation.title,
+              agentId: conversation.agentId,
+              messageId: message.id,
+              turnId,
+              created: existing === null
+            }
+          }
+        }
+        const store = (start?: Claimant & { readonly perWorkspace: number }) =>
+          transaction.run(
+            Effect.gen(function* () {
+              if (existing === null) yield* conversations.insert(conversation)
+              if (!(yield* conversations.claimTurn(conversation.id, turnId))) {
+                return yield* new ConversationBusy({
+                  error: "conversationId: still answering the message before"
+                })
+              }
+              if (agent !== null && existing !== null && existing.agentId !== agent.id) {
+                yield* conversations.setAgent(conversation.id, agent.id)
+              }
+              yield* conversations.addMessage(conversation.id, message)
+              yield* runs.insert(run, start, [[first]])
+            })
+          )
+        const local = yield* dispatch.local("turn")
+        if (local?.reserve() !== true) {
+          yield* store()
+          yield* signals.publish({ type: "runs" })
+          return runEvents.follow(turnId, 0)
+        }
+        const start = { worker, leaseMillis, kind: "turn" as const, perWorkspace: 0 }
+        yield* Effect.onError(store(start), () => Effect.sync(local.giveBack))
+        const live = yield* LiveEvents.make
+        yield* live.offer(first)
+        yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 }, at.getTime(), live)
+        return continued(live.stream, (after) => runEvents.follow(turnId, after))
       })
 
       return Chat.of({
@@ -167,10 +200,30 @@ export class Chat extends Context.Service<
           if (conversation.ownerId !== user.id) {
             return yield* new Forbidden({ error: "only the owner of a conversation may delete it" })
           }
-          if (!(yield* conversations.remove(id))) return yield* notFound("conversation")
-          yield* turns.end(id, errorEvent("conversation_deleted", "the conversation was deleted"))
+          const removed = yield* conversations.remove(id)
+          if (Option.isNone(removed)) return yield* notFound("conversation")
+          const { turnId } = removed.value
+          if (turnId !== null) yield* signals.publish({ type: "run", id: turnId })
         })
       })
     })
+  )
+}
+
+/** What is told here as it happens, and what others tell when the work goes on elsewhere or later. */
+const continued = (
+  live: Stream.Stream<NumberedEvent>,
+  follow: (after: number) => Stream.Stream<NumberedEvent>
+): Stream.Stream<NumberedEvent> => {
+  let last: NumberedEvent | undefined
+  return live.pipe(
+    Stream.tap((event) =>
+      Effect.sync(() => {
+        last = event
+      })
+    ),
+    Stream.concat(
+      Stream.suspend(() => (last !== undefined && isEnd(last.event) ? Stream.empty : follow(last?.id ?? 0)))
+    )
   )
 }

@@ -9,7 +9,7 @@ import type {
   Trace
 } from "../Schemas/Conversation.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, ConversationId, ProjectId, TurnId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId, ConversationId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 
 /** Conversations, their messages, and which turn is answering each of them. */
 export class ConversationRepo extends Context.Service<
@@ -37,33 +37,26 @@ export class ConversationRepo extends Context.Service<
     /** Stores the message and moves `updatedAt` on. False when the conversation is gone. */
     readonly addMessage: (id: ConversationId, message: Message) => Effect.Effect<boolean, Unavailable>
     readonly setAgent: (id: ConversationId, agentId: AgentId) => Effect.Effect<void, Unavailable>
-    /** Removes the conversation with its messages. False when it was gone. */
-    readonly remove: (id: ConversationId) => Effect.Effect<boolean, Unavailable>
     /**
-     * Makes `turnId` the only one to answer, for `leaseMillis` by the clock of the store. False when
-     * another turn holds the conversation, or it is gone. One of several at the same time wins.
+     * Removes the conversation with its messages and the turn that answers in it, if there is one: which it
+     * was. None when it was gone.
      */
-    readonly claimTurn: (
-      id: ConversationId,
-      turn: { readonly turnId: TurnId; readonly worker: string; readonly leaseMillis: number }
-    ) => Effect.Effect<boolean, Unavailable>
-    /** Prolongs the claim. False when it was lost: to another turn, or with the conversation. */
-    readonly renewTurn: (
-      id: ConversationId,
-      turnId: TurnId,
-      leaseMillis: number
-    ) => Effect.Effect<boolean, Unavailable>
+    readonly remove: (
+      id: ConversationId
+    ) => Effect.Effect<Option.Option<{ readonly turnId: RunId | null }>, Unavailable>
     /**
-     * Ends the claim and stores the reply, if there is one, with its trace in one step. False, and nothing is stored,
-     * when `turnId` no longer holds the conversation.
+     * Makes `turnId` the one that answers, until that run is over. False when another turn answers, or the
+     * conversation is gone. One of several at the same time wins.
      */
-    readonly finishTurn: (
+    readonly claimTurn: (id: ConversationId, turnId: RunId) => Effect.Effect<boolean, Unavailable>
+    /**
+     * Stores a reply with its trace and moves `updatedAt` on. Idempotent by its id. False when the
+     * conversation is gone.
+     */
+    readonly addReply: (
       id: ConversationId,
-      turnId: TurnId,
-      reply: Message | null,
-      trace?: Trace
+      reply: Message,
+      trace: Trace
     ) => Effect.Effect<boolean, Unavailable>
-    /** Ends every claim of a worker that is known to be gone. */
-    readonly releaseTurns: (worker: string) => Effect.Effect<void, Unavailable>
   }
 >()("agentd/Services/ConversationRepo") {}

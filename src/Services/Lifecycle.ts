@@ -1,7 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
-import * as Ref from "effect/Ref"
 import { Unavailable } from "../Schemas/Errors.ts"
 
 /** Whether the service still takes new work. */
@@ -11,17 +11,23 @@ export class Lifecycle extends Context.Service<
     /** `Unavailable` from the moment that the process was told to stop. */
     readonly accepting: Effect.Effect<void, Unavailable>
     readonly startDraining: Effect.Effect<void>
+    readonly isDraining: Effect.Effect<boolean>
+    /** Until the process was told to stop. */
+    readonly draining: Effect.Effect<void>
   }
 >()("agentd/Services/Lifecycle") {
   static readonly layer = Layer.effect(
     Lifecycle,
     Effect.gen(function* () {
-      const draining = yield* Ref.make(false)
+      const draining = yield* Latch.make(false)
+      const isDraining = Effect.sync(() => draining.isOpen())
       return Lifecycle.of({
-        accepting: Effect.flatMap(Ref.get(draining), (stopping) =>
+        accepting: Effect.flatMap(isDraining, (stopping) =>
           stopping ? new Unavailable({ error: "the service is stopping; try again" }) : Effect.void
         ),
-        startDraining: Ref.set(draining, true)
+        startDraining: Effect.asVoid(draining.open),
+        isDraining,
+        draining: draining.await
       })
     })
   )

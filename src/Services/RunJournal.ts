@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
 import type { JournalStep } from "../Schemas/Journal.ts"
+import type { EventBatch } from "../Schemas/RunEvent.ts"
 import type { Execution } from "./RunRepo.ts"
 
 /** The finished steps of one execution of the agent loop, by their index. */
@@ -28,12 +29,14 @@ export class RunJournal extends Context.Service<
     /**
      * Keeps a step under its index. Each (run, index) is written once, and only while the execution is the
      * latest and its run is RUNNING: one statement proves it and writes. False when it is not, or when
-     * another execution has written the step. Idempotent: the same execution may write it again.
+     * another execution has written the step. Idempotent: the same execution may write it again. `events` are
+     * kept with it.
      */
     readonly record: (
       execution: Execution,
       index: number,
-      step: JournalStep
+      step: JournalStep,
+      events?: ReadonlyArray<EventBatch>
     ) => Effect.Effect<boolean, Unavailable>
   }
 >()("agentd/Services/RunJournal") {}

@@ -3,13 +3,14 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
-import type { RunStatus, StoredRun } from "../Schemas/Run.ts"
+import type { RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
+import type { EventBatch } from "../Schemas/RunEvent.ts"
 import type { Usage } from "../Schemas/Usage.ts"
 
 /** How a run ended, and what it cost. */
 export type RunOutcome =
   | { readonly status: "COMPLETED"; readonly output: string; readonly usage: Usage }
-  | { readonly status: "FAILED"; readonly error: string; readonly usage: Usage }
+  | { readonly status: "FAILED"; readonly error: string; readonly code: string; readonly usage: Usage }
 
 /**
  * One execution of a run: every write proves that it is still the latest. The epoch fences a worker that
@@ -21,26 +22,32 @@ export interface Execution {
   readonly epoch: number
 }
 
-/** Who takes runs up, and what it may take. */
+/** Who takes runs up, and which: tasks unless it says turns. */
 export interface Claimant {
   readonly worker: string
+  readonly kind?: RunKind
   readonly leaseMillis: number
 }
 
-/** Runs, and which worker executes each of them. Leases end by the clock of the store. */
+/**
+ * Runs, and which worker executes each of them. Leases end by the clock of the store. A turn that is over,
+ * however it ended, frees its conversation in the same step.
+ */
 export class RunRepo extends Context.Service<
   RunRepo,
   {
     /**
      * Stores a PENDING run. With `start` it is RUNNING for that worker at once, and true is answered, if
-     * its workspace has fewer than `perWorkspace` RUNNING ones and none that waits before it.
+     * its workspace has fewer than `perWorkspace` RUNNING ones and none that waits before it. Turns do not
+     * count, and always start. `events` are what the run told already.
      */
     readonly insert: (
       run: StoredRun,
-      start?: Claimant & { readonly perWorkspace: number }
+      start?: Claimant & { readonly perWorkspace: number },
+      events?: ReadonlyArray<EventBatch>
     ) => Effect.Effect<boolean, Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
-    /** Newest first; `total` counts all that match, whatever `limit` and `offset`. */
+    /** Tasks, newest first; `total` counts all that match, whatever `limit` and `offset`. */
     readonly list: (filter: {
       readonly workspaceId: WorkspaceId
       readonly projectId?: ProjectId | undefined
@@ -54,7 +61,8 @@ export class RunRepo extends Context.Service<
      * Takes up to `limit` PENDING runs and makes them RUNNING for the worker. Never more than
      * `perWorkspace` of a workspace are RUNNING, however many claim at the same time; within a workspace the
      * oldest come first, and workspaces take turns, those with the fewest RUNNING first. A workspace that
-     * another claim is just looking at may be left out.
+     * another claim is just looking at may be left out. Turns are taken oldest first, without a limit per
+     * workspace.
      */
     readonly claim: (
       options: Claimant & { readonly limit: number; readonly perWorkspace: number }
@@ -75,12 +83,13 @@ export class RunRepo extends Context.Service<
     ) => Effect.Effect<ReadonlySet<RunId>, Unavailable>
     /**
      * Writes the end of a run; false when the execution is no longer the latest, or it was cancelled.
-     * Idempotent: the same end written again is true again.
+     * Idempotent: the same end written again is true again. `events` are kept with it.
      */
     readonly finish: (
       execution: Execution,
       outcome: RunOutcome,
-      times: { readonly at: Date; readonly firstTokenAt: Date | null }
+      times: { readonly at: Date; readonly firstTokenAt: Date | null },
+      events?: ReadonlyArray<EventBatch>
     ) => Effect.Effect<boolean, Unavailable>
     /**
      * Makes a run that is not over CANCELLED, whoever executes it; what it waited for is EXPIRED. False when it
@@ -93,7 +102,16 @@ export class RunRepo extends Context.Service<
      */
     readonly release: (
       worker: string,
-      options: { readonly crashed: boolean; readonly maxCrashes: number }
+      options: { readonly kind?: RunKind; readonly crashed: boolean; readonly maxCrashes: number }
     ) => Effect.Effect<void, Unavailable>
+    /**
+     * Forgets what is kept of runs that are over, of up to `limit` of them: the events first, then the journal
+     * and approvals of tasks, and turns altogether. Answers of how many.
+     */
+    readonly prune: (options: {
+      readonly eventsBefore: Date
+      readonly journalsBefore: Date
+      readonly limit: number
+    }) => Effect.Effect<number, Unavailable>
   }
 >()("agentd/Services/RunRepo") {}

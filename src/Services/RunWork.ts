@@ -1,37 +1,60 @@
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Digest from "effect/crypto/Digest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import { fingerprintText, needsApproval } from "../Schemas/Approval.ts"
+import { toPrompt } from "../Schemas/Conversation.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { ApprovalId } from "../Schemas/Ids.ts"
+import type { RunId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
+import { cutResults } from "../Schemas/Prompt.ts"
 import type { RunStatus, StoredRun } from "../Schemas/Run.ts"
-import type { ToolCall, ToolDefinition } from "../Schemas/Tool.ts"
+import { type EventBatch, emptyLog, endOf, logged, resumed } from "../Schemas/RunEvent.ts"
+import type { ToolCall } from "../Schemas/Tool.ts"
 import { noUsage } from "../Schemas/Usage.ts"
-import { AgentLoop, type LoopEvent, OwnershipLost } from "./AgentLoop.ts"
+import { AgentLoop, type LoopEvent, type LoopResult, OwnershipLost } from "./AgentLoop.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { ApprovalRepo } from "./ApprovalRepo.ts"
+import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
-import { Ids } from "./Ids.ts"
+import * as EventLog from "./EventLog.ts"
+import type { EventListener } from "./LiveEvents.ts"
+import * as RunApprovals from "./RunApprovals.ts"
+import { RunEventRepo } from "./RunEventRepo.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { type Execution, type RunOutcome, RunRepo } from "./RunRepo.ts"
 import { Settings } from "./Settings.ts"
+import { Signals } from "./Signals.ts"
 import { ToolSource } from "./ToolSource.ts"
+import { Transaction } from "./Transaction.ts"
+
+/** How an execution ended; a turn's reply is stored with the trace of how it came about. */
+type Ending = RunOutcome & { readonly transcript?: LoopResult["transcript"] }
+
+const batchesAtOnce = 100
+const watchMillis = 5_000
+/** From so many runs on, those are forgotten that nobody reads any more. */
+const mostWatched = 1_000
 
 /** The work of a run, from its prompt to its stored end. */
 export class RunWork extends Context.Service<
   RunWork,
   {
     /**
-     * Executes a run that this worker owns (`isNew`: nobody has ever executed it), from where its journal ends, and stores how it went: over, or
-     * waiting for people. A database that is away is asked again and again; whoever owns the lease must
-     * interrupt this when it ends.
+     * Executes a run that this worker owns (`isNew`: nobody has ever executed it), from where its journal
+     * ends, and stores how it went: over, or waiting for people. Its events go to the listener as they
+     * happen. A database that is away is asked again and again; whoever owns the lease must interrupt this
+     * when it ends.
      */
-    readonly execute: (run: StoredRun, isNew: boolean) => Effect.Effect<RunStatus, OwnershipLost>
+    readonly execute: (
+      run: StoredRun,
+      isNew: boolean,
+      listener?: EventListener
+    ) => Effect.Effect<RunStatus, OwnershipLost>
+    /** Somebody reads the events of this run: for 5 s, a signal tells whenever more of them are kept. */
+    readonly watch: (id: RunId) => Effect.Effect<void>
   }
 >()("agentd/Services/RunWork") {
   static readonly layer = Layer.effect(
@@ -39,133 +62,198 @@ export class RunWork extends Context.Service<
     Effect.gen(function* () {
       const agents = yield* AgentRepo
       const approvals = yield* ApprovalRepo
-      const digest = yield* Digest.Digest
-      const ids = yield* Ids
+      const asking = yield* RunApprovals.make
+      const conversations = yield* ConversationRepo
+      const events = yield* RunEventRepo
       const journals = yield* RunJournal
       const loop = yield* AgentLoop
       const repo = yield* RunRepo
-      const { approvalMillis, worker } = yield* Settings
+      const { historyTokens, worker } = yield* Settings
+      const signals = yield* Signals
       const toolSource = yield* ToolSource
+      const transaction = yield* Transaction
+      const watchers = new Map<RunId, number>()
 
       const executionOf = ({ epoch, id }: StoredRun): Execution => ({ id, worker, epoch })
-      const fingerprintOf = (call: ToolCall) =>
-        digest.digestHex(Digest.sha256, new TextEncoder().encode(fingerprintText(call)))
 
-      /** A call is allowed by its level of autonomy, or by the decision about exactly this call. */
-      const permissions = Effect.fnUntraced(function* (run: StoredRun, hasJournal: boolean) {
-        const asked = hasJournal ? yield* approvals.ofRun(run.id) : []
-        return Effect.fnUntraced(function* (call: ToolCall, tool: ToolDefinition) {
-          if (!needsApproval(run.autonomyLevel, tool)) return { type: "allowed" } as const
-          const approval = asked.find(({ toolCallId }) => toolCallId === call.id)
-          if (approval === undefined) return { type: "undecided" } as const
-          const isSame = approval.fingerprint === (yield* fingerprintOf(call))
-          return isSame && approval.status === "APPROVED"
-            ? ({ type: "allowed" } as const)
-            : ({
-                type: "rejected",
-                reason: isSame ? approval.reason : "its arguments are others now"
-              } as const)
-        })
+      /** What the run told before, in this execution's terms. */
+      const toldBefore = Effect.fnUntraced(function* ({ epoch, id, turn }: StoredRun, isNew: boolean) {
+        if (isNew) return turn === null ? emptyLog : { ...emptyLog, lastId: 1 }
+        let state = emptyLog
+        while (true) {
+          const more = yield* whileOurs(events.read(id, state.lastId, batchesAtOnce))
+          if (more.length === 0) return epoch === 1 ? state : resumed(state)
+          for (const event of more) state = logged(state, event)
+        }
       })
 
-      /** Hands the run to people: until they have decided it holds no slot, fiber or connection. */
-      const park = Effect.fn("RunWork.park")(function* (run: StoredRun, calls: ReadonlyArray<ToolCall>) {
-        const createdAt = yield* now
-        const expiresAt = new Date(createdAt.getTime() + approvalMillis)
-        const asked = yield* Effect.forEach(calls, (call) =>
-          Effect.gen(function* () {
-            return {
-              id: yield* ids.make<ApprovalId>("approval"),
-              workspaceId: run.workspaceId,
-              runId: run.id,
-              toolCallId: call.id,
-              tool: call.name,
-              arguments: call.arguments,
-              fingerprint: yield* fingerprintOf(call),
-              status: "PENDING" as const,
-              reason: null,
-              decidedBy: null,
-              decidedAt: null,
-              createdAt,
-              expiresAt
-            }
-          })
-        )
-        if (!(yield* whileOurs(approvals.park(executionOf(run), asked)))) return yield* new OwnershipLost()
+      const messagesOf = Effect.fnUntraced(function* ({ prompt, turn }: StoredRun) {
+        if (turn === null) return [{ role: "user" as const, content: prompt }]
+        return (yield* conversations.history(turn.conversationId, historyTokens * 4)).flatMap(toPrompt)
       })
 
       const perform = Effect.fn("RunWork.perform")(function* (
         run: StoredRun,
         hasJournal: boolean,
+        log: EventLog.EventLog,
         emit: (event: LoopEvent) => Effect.Effect<void>
       ) {
         const execution = executionOf(run)
         const agent = run.agentId === null ? null : Option.getOrNull(yield* agents.find(run.agentId))
-        const result = yield* loop.run({
+        const finished = hasJournal ? yield* journals.steps(run.id) : new Map()
+        if (hasJournal) {
+          const answers = Array.from(finished.values()).filter(({ type }) => type === "model").length
+          const isOurs = yield* log.restart(answers, (from) => events.truncate(execution, from))
+          if (!isOurs) return yield* new OwnershipLost()
+        }
+        return yield* loop.run({
           request: {
             choice: modelChoice(run.workspaceId, agent, run),
             system: agent?.systemPrompt ?? null,
-            messages: [{ role: "user", content: run.prompt }]
+            messages: yield* messagesOf(run)
           },
           tools: yield* toolSource.tools(run),
           journal: {
-            finished: hasJournal ? yield* journals.steps(run.id) : new Map(),
-            record: (index, step) => whileOurs(journals.record(execution, index, step))
+            finished,
+            record: (index, step) =>
+              log.write((batches) => whileOurs(journals.record(execution, index, step, batches)))
           },
           key: run.id,
-          permit: yield* permissions(run, hasJournal),
+          permit: yield* asking.permissions(run, hasJournal),
           patiently: whileOurs,
           emit
         })
-        return { status: "COMPLETED", output: result.answer, usage: result.usage } satisfies RunOutcome
       })
 
-      const execute = Effect.fn("RunWork.execute")(function* (run: StoredRun, isNew: boolean) {
+      /** Hands the run to people: until they have decided it holds no slot, fiber or connection. */
+      const park = Effect.fn("RunWork.park")(function* (
+        run: StoredRun,
+        calls: ReadonlyArray<ToolCall>,
+        log: EventLog.EventLog
+      ) {
+        const asked = yield* asking.questions(run, calls)
+        const parked = yield* log.write(
+          (batches) => whileOurs(approvals.park(executionOf(run), asked, batches)),
+          asked.map(({ id, toolCallId }) => ({
+            event: "status",
+            data: { status: "waiting_approval", approvalId: id, toolCallId }
+          }))
+        )
+        if (!parked) return yield* new OwnershipLost()
+      })
+
+      /** A turn's reply is stored in the transaction that ends it. */
+      const finish = (
+        run: StoredRun,
+        ending: Ending,
+        times: { readonly at: Date; readonly firstTokenAt: Date | null },
+        batches: ReadonlyArray<EventBatch>
+      ) => {
+        const finished = repo.finish(executionOf(run), ending, times, batches)
+        const { turn } = run
+        if (turn === null || ending.status !== "COMPLETED") return finished
+        const reply = {
+          id: turn.replyId,
+          role: "ASSISTANT",
+          content: ending.output,
+          createdAt: times.at
+        } as const
+        const parts = (ending.transcript ?? []).map((part) => cutResults(part, historyTokens))
+        const { usage } = ending
+        return transaction.run(
+          Effect.tap(finished, (isOurs) =>
+            isOurs ? conversations.addReply(turn.conversationId, reply, { parts, usage }) : Effect.void
+          )
+        )
+      }
+
+      const execute = Effect.fn("RunWork.execute")(function* (
+        run: StoredRun,
+        isNew: boolean,
+        listener?: EventListener
+      ) {
+        const log = yield* EventLog.make({
+          state: yield* toldBefore(run, isNew),
+          append: (batches) => events.append(executionOf(run), batches),
+          listen: listener?.offer ?? (() => Effect.void),
+          kept: Effect.flatMap(Clock.currentTimeMillis, (at) =>
+            (watchers.get(run.id) ?? 0) > at ? signals.publish({ type: "events", id: run.id }) : Effect.void
+          )
+        })
         let usage = noUsage
         let firstTokenAt: Date | null = null
-        const failed = (error: string): RunOutcome => ({ status: "FAILED", error, usage })
+        const failed = (code: string, error: string): Ending => ({ status: "FAILED", code, error, usage })
         const emit = (event: LoopEvent) =>
           Effect.gen(function* () {
             if (event.type === "usage") usage = event.usage
             if (event.type === "text" && firstTokenAt === null) firstTokenAt = yield* now
+            const told = EventLog.toRunEvent(run, event)
+            if (told !== undefined) yield* log.emit(told)
           })
         let hasJournal = !isNew
         const performed = Effect.suspend(() => {
           const again = hasJournal
           hasJournal = true
-          return perform(run, again, emit)
+          return perform(run, again, log, emit)
         })
-        const outcome = yield* whileOurs(performed).pipe(
+        const ending = yield* whileOurs(performed).pipe(
+          Effect.map(({ answer, text, transcript, usage }): Ending => {
+            const output = run.turn === null ? answer : text
+            return { status: "COMPLETED", output, usage, transcript }
+          }),
+          Effect.raceFirst(log.flushing),
           Effect.catchTags({
-            ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls), undefined),
+            ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), undefined),
             InferenceError: ({ error, reason }) =>
-              Effect.as(Effect.logWarning("a model gave no answer", { reason, error }), failed(error)),
-            LimitExceeded: ({ error }) => Effect.succeed(failed(error))
+              Effect.as(
+                Effect.logWarning("a model gave no answer", { reason, error }),
+                failed(`inference_${reason}`, error)
+              ),
+            LimitExceeded: ({ error, limit }) => Effect.succeed(failed(`${limit}_exceeded`, error))
           }),
           Effect.catchDefect((defect) =>
-            Effect.as(Effect.logError("a run failed", Cause.die(defect)), failed("internal error"))
+            Effect.as(
+              Effect.logError("a run failed", Cause.die(defect)),
+              failed("internal_error", "internal error")
+            )
           )
         )
-        if (outcome === undefined) return "WAITING_APPROVAL" as const
+        if (ending === undefined) return "WAITING_APPROVAL" as const
         const at = yield* now
-        const end = (how: RunOutcome) =>
-          Effect.map(
-            whileOurs(repo.finish(executionOf(run), how, { at, firstTokenAt })),
-            (kept) => kept && how.status
+        const end = (how: Ending) =>
+          Effect.flatMap(
+            log.write((batches) => whileOurs(finish(run, how, { at, firstTokenAt }, batches))),
+            (isOurs) => (isOurs ? Effect.succeed(how) : new OwnershipLost())
           )
-        const ended = yield* Effect.catchDefect(end(outcome), (defect) =>
+        const how = yield* Effect.catchDefect(end(ending), (defect) =>
           // What can't be stored must not be tried for ever.
-          Effect.andThen(
-            Effect.logError("the end of a run can't be stored", Cause.die(defect)),
-            end({ status: "FAILED", error: "internal error", usage })
+          Effect.logError("the end of a run can't be stored", Cause.die(defect)).pipe(
+            Effect.andThen(log.discard),
+            Effect.andThen(end(failed("internal_error", "internal error")))
           )
         )
-        return ended === false ? yield* new OwnershipLost() : ended
+        const over = {
+          output: null,
+          error: null,
+          ...how,
+          errorCode: how.status === "FAILED" ? how.code : null
+        }
+        const last = endOf({ ...run, ...over, finishedAt: at })
+        if (last !== undefined) yield* log.tellEnd(last)
+        return how.status
       })
 
-      return RunWork.of({ execute })
+      return RunWork.of({
+        execute,
+        watch: (id) =>
+          Effect.map(Clock.currentTimeMillis, (at) => {
+            watchers.set(id, at + watchMillis)
+            if (watchers.size < mostWatched) return
+            for (const [other, until] of watchers) if (until <= at) watchers.delete(other)
+          })
+      })
     })
-  ).pipe(Layer.provide(Digest.layerWebCrypto))
+  )
 }
 
 /** Again and again, until it can be done or the caller is interrupted: which it is when its lease ends. */

@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Stream from "effect/Stream"
 import { type Agent, AgentInactive } from "../Schemas/Agent.ts"
 import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
@@ -15,12 +16,14 @@ import {
   toRunDetail,
   unstarted
 } from "../Schemas/Run.ts"
+import type { NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { References } from "./References.ts"
 import { RunDispatch } from "./RunDispatch.ts"
+import { RunEvents } from "./RunEvents.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { RunRepo } from "./RunRepo.ts"
 import { Settings } from "./Settings.ts"
@@ -42,6 +45,12 @@ export class Runs extends Context.Service<
      * again changes nothing.
      */
     readonly cancel: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | RunFinished | Unavailable>
+    /** What a run or chat turn told behind the event `after`, and then what it tells, as `RunEvents` has it. */
+    readonly events: (
+      user: User,
+      id: RunId,
+      after: number
+    ) => Effect.Effect<Stream.Stream<NumberedEvent>, NotFound | Unavailable>
     /** Newest first, with the number of all that match. */
     readonly list: (
       user: User,
@@ -70,6 +79,7 @@ export class Runs extends Context.Service<
       const dispatch = yield* RunDispatch
       const journals = yield* RunJournal
       const { leaseMillis, runsPerWorkspace, worker } = yield* Settings
+      const runEvents = yield* RunEvents
       const signals = yield* Signals
 
       const visible = Effect.fnUntraced(function* (user: User, id: RunId) {
@@ -80,7 +90,7 @@ export class Runs extends Context.Service<
 
       /** In a free slot of this node it begins at once; else it waits for a claim. */
       const store = Effect.fnUntraced(function* (run: StoredRun) {
-        const local = yield* dispatch.local
+        const local = yield* dispatch.local("task")
         if (local?.reserve() !== true) {
           yield* repo.insert(run)
           return yield* signals.publish({ type: "runs" })
@@ -112,6 +122,7 @@ export class Runs extends Context.Service<
             updatedAt: at,
             agentId: agent?.id ?? null,
             cronJobId: null,
+            turn: null,
             autonomyLevel: input.autonomyLevel ?? "semi-autonomous",
             selectedProvider: input.selectedProvider ?? null,
             selectedModel: input.selectedModel ?? null,
@@ -136,6 +147,10 @@ export class Runs extends Context.Service<
             return yield* new RunFinished({ error: `the run is over: ${run.status}` })
           }
           return yield* detail(run)
+        }),
+        events: Effect.fn("Runs.events")(function* (user, id, after) {
+          yield* visible(user, id)
+          return runEvents.follow(id, after)
         }),
         list: Effect.fn("Runs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

@@ -6,6 +6,12 @@ export interface SettingsShape {
   readonly worker: string
   readonly leaseMillis: number
   readonly runConcurrency: number
+  /** How many chat turns this process answers at once; more wait. */
+  readonly turnConcurrency: number
+  /** How long the events of a run can be read after it is over. */
+  readonly eventMillis: number
+  /** How long the journal and the approvals of a run are kept after it is over. */
+  readonly journalMillis: number
   /** How many runs of one workspace execute at once, on all nodes together. */
   readonly runsPerWorkspace: number
   /** How often a run may lose its worker before it is given up. */
@@ -38,6 +44,9 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     worker: "node",
     leaseMillis: 15_000,
     runConcurrency: 16,
+    turnConcurrency: 256,
+    eventMillis: 24 * 60 * 60 * 1000,
+    journalMillis: 30 * 24 * 60 * 60 * 1000,
     runsPerWorkspace: 8,
     maxCrashes: 3,
     approvalMillis: 24 * 60 * 60 * 1000,

@@ -8,9 +8,10 @@ import { InferenceError } from "../../src/Schemas/Inference.ts"
 import type { User } from "../../src/Schemas/User.ts"
 import { Chat } from "../../src/Services/Chat.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import { Lifecycle } from "../../src/Services/Lifecycle.ts"
+import { RunDispatch } from "../../src/Services/RunDispatch.ts"
 import { Settings } from "../../src/Services/Settings.ts"
-import { Turns } from "../../src/Services/Turns.ts"
-import { collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
+import { chatEvent, collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
 import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
 
 /** The id of the conversation that is being answered, as the list shows it. */
@@ -32,6 +33,12 @@ const slowModel = Effect.gen(function* () {
       )
     )
   return { model, gate, started }
+})
+
+const drain = Effect.fnUntraced(function* (millis: number) {
+  const turns = yield* (yield* RunDispatch).local("turn")
+  assert.isDefined(turns)
+  yield* turns?.drain(millis) ?? Effect.void
 })
 
 describe("Chat", () => {
@@ -99,7 +106,7 @@ describe("Chat", () => {
       const { user, workspaceId } = yield* makeTenant()
       const { gate, started } = yield* slowModel
       const stream = yield* chat.send(user, { workspaceId, content: "first" })
-      const reading = yield* Effect.forkChild(Stream.runCollect(stream))
+      const reading = yield* Effect.forkChild(Stream.runCollect(Stream.map(stream, chatEvent)))
       yield* started.wait
       const conversationId = yield* underWay(user, workspaceId)
       const again = { workspaceId, content: "second", conversationId }
@@ -117,15 +124,14 @@ describe("Chat", () => {
   it.effect("finishes and stores the reply when the reader leaves", () =>
     Effect.gen(function* () {
       const chat = yield* Chat
-      const turns = yield* Turns
       const { user, workspaceId } = yield* makeTenant()
       const { gate, started } = yield* slowModel
       const stream = yield* chat.send(user, { workspaceId, content: "hi" })
       const seen = yield* Stream.runCollect(Stream.take(stream, 1))
       yield* started.wait
       yield* gate.open
-      yield* turns.drain(60_000)
-      const read = yield* chat.get(user, conversationOf(seen))
+      yield* drain(60_000)
+      const read = yield* chat.get(user, conversationOf(seen.map(chatEvent)))
       assert.strictEqual(read.messages.at(-1)?.content, "onetwo")
     }).pipe(Effect.provide(layerScripted()))
   )
@@ -154,7 +160,9 @@ describe("Chat", () => {
       const conversationId = yield* underWay(user, workspaceId)
       const next = yield* makeGate
       const reading = yield* Effect.forkChild(
-        Stream.runForEach(first, ({ event }) => (event === "done" ? Effect.asVoid(next.open) : Effect.void))
+        Stream.runForEach(first, ({ event: { event } }) =>
+          event === "done" ? Effect.asVoid(next.open) : Effect.void
+        )
       )
       yield* next.wait
       model.script = () => Stream.never
@@ -226,12 +234,12 @@ describe("Chat", () => {
   it.effect("ends open turns with error when the service stops", () =>
     Effect.gen(function* () {
       const chat = yield* Chat
-      const turns = yield* Turns
       const { user, workspaceId } = yield* makeTenant()
       const { started } = yield* slowModel
       const reading = yield* Effect.forkChild(collect(chat.send(user, { workspaceId, content: "hi" })))
       yield* started.wait
-      const draining = yield* Effect.forkChild(turns.drain(10_000))
+      yield* (yield* Lifecycle).startDraining
+      const draining = yield* Effect.forkChild(drain(10_000))
       yield* TestClock.adjust(10_000)
       yield* Fiber.join(draining)
       const last = (yield* Fiber.join(reading)).at(-1)

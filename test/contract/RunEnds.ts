@@ -29,6 +29,7 @@ export const suite = (it: It) =>
           ...two,
           status: "FAILED",
           error: "No",
+          errorCode: "no",
           finishedAt: at(51),
           updatedAt: at(51)
         })

@@ -13,7 +13,7 @@ export const completed = {
   output: "Done",
   usage: { inputTokens: 1, outputTokens: 2 }
 } as const
-export const failed = { status: "FAILED", error: "No", usage: noUsage } as const
+export const failed = { status: "FAILED", error: "No", code: "no", usage: noUsage } as const
 export const times = { at: at(50), firstTokenAt: at(40) }
 
 export const idsOf = (runs: ReadonlyArray<StoredRun>) => runs.map(({ id }) => id)

@@ -154,6 +154,7 @@ export const newRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, giv
     selectedModel: null,
     providerKeyId: null,
     cronJobId: null,
+    turn: null,
     connectorIds: null,
     ...given
   }

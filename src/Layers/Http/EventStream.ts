@@ -2,29 +2,32 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Stream from "effect/Stream"
-import { type ChatEvent, errorEvent } from "../../Schemas/ChatEvent.ts"
+import { errorEvent } from "../../Schemas/ChatEvent.ts"
+import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
 
 const silenceMillis = 10_000
 const utf8 = new TextEncoder()
 const comment = utf8.encode(":\n\n")
 
 /**
- * Frames events as Server-Sent Events with ids 1, 2, 3 … and a comment after every 10 s of silence.
+ * Frames events as Server-Sent Events with their ids and a comment after every 10 s of silence.
  * Events that are ready together go out in one write. A defect ends the stream with an `error` event
  * that says nothing of the cause (CONTRACT.md section 7).
  */
-export const eventStream = (events: Stream.Stream<ChatEvent>) =>
+export const eventStream = (events: Stream.Stream<NumberedEvent>) =>
   HttpApiSchema.withHeaders({
     body: Stream.unwrap(Effect.sync(() => frames(events))),
     headers: { "cache-control": "no-cache" as const, "x-accel-buffering": "no" as const }
   })
 
-const frames = (events: Stream.Stream<ChatEvent>): Stream.Stream<Uint8Array> => {
-  let id = 0
+const frames = (events: Stream.Stream<NumberedEvent>): Stream.Stream<Uint8Array> => {
+  let lastId = 0
   let lastMillis: number | undefined
 
-  const frame = ({ data, event }: ChatEvent) =>
-    `id: ${++id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+  const frame = ({ event: { data, event }, id }: NumberedEvent) => {
+    lastId = id
+    return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+  }
 
   const silence: Effect.Effect<Uint8Array> = Effect.gen(function* () {
     lastMillis ??= yield* Clock.currentTimeMillis
@@ -49,7 +52,7 @@ const frames = (events: Stream.Stream<ChatEvent>): Stream.Stream<Uint8Array> => 
       Stream.fromEffect(
         Effect.as(
           Effect.logError("a chat stream failed", cause),
-          utf8.encode(frame(errorEvent("internal_error", "internal error")))
+          utf8.encode(frame({ id: lastId + 1, event: errorEvent("internal_error", "internal error") }))
         )
       )
     ),

@@ -5,6 +5,7 @@ import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data } from "./Data.ts"
+import { eventStream } from "./EventStream.ts"
 
 const defaultLimit = 20
 
@@ -33,7 +34,12 @@ const layerExtension = HttpApiBuilder.group(
     const runs = yield* Runs
     return handlers.handleAll({
       get: ({ params }) => data((user) => runs.get(user, params.id)),
-      cancel: ({ params }) => data((user) => runs.cancel(user, params.id))
+      cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),
+      events: ({ headers, params }) =>
+        Effect.map(
+          Effect.flatMap(CurrentUser, (user) => runs.events(user, params.id, headers["last-event-id"] ?? 0)),
+          eventStream
+        )
     })
   })
 )

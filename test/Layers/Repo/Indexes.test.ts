@@ -74,12 +74,6 @@ const suite = () =>
         call: Effect.flatMap(MemoryRepo, (memory) => memory.search({ workspaceId, projectId, limit: 20 }))
       },
       {
-        what: "the release of turns",
-        table: "conversations",
-        index: "conversations_answering",
-        call: Effect.flatMap(ConversationRepo, (repo) => repo.releaseTurns("w"))
-      },
-      {
         what: "the list of cron jobs",
         table: "cron_jobs",
         index: "cron_jobs_of_workspace",

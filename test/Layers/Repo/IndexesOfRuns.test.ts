@@ -79,7 +79,7 @@ const suite = () =>
         call: Effect.flatMap(RunRepo, (runs) =>
           runs.finish(
             execution,
-            { status: "FAILED", error: "No", usage: noUsage },
+            { status: "FAILED", error: "No", code: "no", usage: noUsage },
             { at: new Date(), firstTokenAt: null }
           )
         )

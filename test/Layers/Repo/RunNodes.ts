@@ -37,6 +37,7 @@ export const newRun = (workspaceId: WorkspaceId): StoredRun => ({
   workspaceId,
   projectId: null,
   status: "PENDING",
+  turn: null,
   prompt: "Do it",
   ...unstarted,
   createdAt: at(made),

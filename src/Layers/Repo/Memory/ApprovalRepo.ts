@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import { notDecided, type StoredApproval } from "../../../Schemas/Approval.ts"
 import { ApprovalRepo } from "../../../Services/ApprovalRepo.ts"
 import { inOrder } from "./Order.ts"
-import { isLatest, Store } from "./Store.ts"
+import { isLatest, logEvents, Store, setRun } from "./Store.ts"
 
 export const layer = Layer.effect(
   ApprovalRepo,
@@ -18,7 +18,7 @@ export const layer = Layer.effect(
 
     return guard(
       ApprovalRepo.of({
-        park: (execution, given) =>
+        park: (execution, given, events) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
             const run = runs.get(execution.id)
             if (run === undefined) return false
@@ -27,6 +27,7 @@ export const layer = Layer.effect(
               return isOwn && run.status === "WAITING_APPROVAL"
             }
             runs.set(run.id, { ...run, status: "WAITING_APPROVAL", updatedAt: new Date(at) })
+            logEvents(tables, run.id, events)
             const asked = new Set(having(({ runId }) => runId === run.id).map(({ toolCallId }) => toolCallId))
             for (const approval of given) {
               if (!asked.has(approval.toolCallId)) approvals.set(approval.id, approval)
@@ -72,7 +73,14 @@ export const layer = Layer.effect(
               const run = runs.get(id)
               const date = new Date(at)
               if (run === undefined) continue
-              runs.set(id, { ...run, status: "FAILED", error: notDecided, finishedAt: date, updatedAt: date })
+              setRun(tables, {
+                ...run,
+                status: "FAILED",
+                error: notDecided,
+                errorCode: "approval_expired",
+                finishedAt: date,
+                updatedAt: date
+              })
               for (const approval of having(({ runId, status }) => runId === id && status === "PENDING")) {
                 approvals.set(approval.id, { ...approval, status: "EXPIRED" })
               }

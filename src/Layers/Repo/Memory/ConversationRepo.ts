@@ -1,4 +1,3 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -10,7 +9,7 @@ import {
 } from "../../../Schemas/Conversation.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { inOrder } from "./Order.ts"
-import { Store } from "./Store.ts"
+import { removeRun, Store } from "./Store.ts"
 
 const mostHistory = 1000
 
@@ -18,7 +17,7 @@ export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { agents, conversations, messages, traces, turns } = tables
+    const { agents, conversations, messages, runs, traces, turns } = tables
 
     const withAgent = (conversation: Omit<StoredConversation, "agent">): StoredConversation => {
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
@@ -74,35 +73,26 @@ export const layer = Layer.effect(
           }),
         remove: (id) =>
           Effect.sync(() => {
+            if (!conversations.delete(id)) return Option.none()
             for (const message of messages.get(id) ?? []) traces.delete(message.id)
             messages.delete(id)
+            for (const run of runs.values()) if (run.turn?.conversationId === id) removeRun(tables, run.id)
+            const turnId = turns.get(id) ?? null
             turns.delete(id)
-            return conversations.delete(id)
+            return Option.some({ turnId })
           }),
-        claimTurn: (id, { leaseMillis, turnId, worker }) =>
-          Effect.map(Clock.currentTimeMillis, (at) => {
-            const held = turns.get(id)
-            if (!conversations.has(id) || (held !== undefined && held.until > at)) return false
-            turns.set(id, { turnId, worker, until: at + leaseMillis })
+        claimTurn: (id, turnId) =>
+          Effect.sync(() => {
+            if (!conversations.has(id) || turns.has(id)) return false
+            turns.set(id, turnId)
             return true
           }),
-        renewTurn: (id, turnId, leaseMillis) =>
-          Effect.map(Clock.currentTimeMillis, (at) => {
-            const held = turns.get(id)
-            if (held?.turnId !== turnId) return false
-            turns.set(id, { ...held, until: at + leaseMillis })
-            return true
-          }),
-        finishTurn: (id, turnId, reply, trace) =>
+        addReply: (id, reply, trace) =>
           Effect.sync(() => {
-            if (turns.get(id)?.turnId !== turnId) return false
-            turns.delete(id)
-            if (reply !== null && trace !== undefined) traces.set(reply.id, trace)
-            return reply === null || addMessage(id, reply)
-          }),
-        releaseTurns: (worker) =>
-          Effect.sync(() => {
-            for (const [id, turn] of turns) if (turn.worker === worker) turns.delete(id)
+            const known = messages.get(id)?.some((message) => message.id === reply.id)
+            if (known) return true
+            traces.set(reply.id, trace)
+            return addMessage(id, reply)
           })
       })
     )

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { RunJournal } from "../../../Services/RunJournal.ts"
-import { isLatest, Store } from "./Store.ts"
+import { isLatest, logEvents, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
   RunJournal,
@@ -12,12 +12,14 @@ export const layer = Layer.effect(
       RunJournal.of({
         steps: (run) =>
           Effect.sync(() => new Map(Array.from(steps.get(run) ?? [], ([index, { step }]) => [index, step]))),
-        record: (execution, index, step) =>
+        record: (execution, index, step, events) =>
           Effect.sync(() => {
             if (!isLatest(tables, execution)) return false
             const known = steps.get(execution.id)
             const written = known?.get(index)
-            if (written !== undefined) return written.epoch === execution.epoch
+            if (written !== undefined && written.epoch !== execution.epoch) return false
+            logEvents(tables, execution.id, events)
+            if (written !== undefined) return true
             steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch }))
             return true
           })

@@ -2,20 +2,32 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { isTerminal, type RunStatus, type StoredRun, workerLost } from "../../../Schemas/Run.ts"
+import {
+  isTerminal,
+  kindOf,
+  type RunKind,
+  type RunStatus,
+  type StoredRun,
+  workerLost
+} from "../../../Schemas/Run.ts"
 import { type Claimant, RunRepo } from "../../../Services/RunRepo.ts"
 import { inOrder } from "./Order.ts"
-import { isLatest, Store } from "./Store.ts"
+import { isLatest, logEvents, removeRun, Store, setRun } from "./Store.ts"
 
 export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { approvals, crashes, leases, runs, served, steps } = tables
+    const { approvals, crashes, events, leases, pruned, runs, served, steps } = tables
 
     const of = (workspaceId: string, status: RunStatus) =>
       Array.from(runs.values())
-        .filter((run) => run.workspaceId === workspaceId && run.status === status)
+        .filter((run) => run.turn === null && run.workspaceId === workspaceId && run.status === status)
+        .sort(inOrder("createdAt"))
+
+    const inState = (kind: RunKind = "task", status: RunStatus) =>
+      Array.from(runs.values())
+        .filter((run) => kindOf(run) === kind && run.status === status)
         .sort(inOrder("createdAt"))
 
     const start = (run: StoredRun, { leaseMillis, worker }: Claimant, at: number): StoredRun => {
@@ -44,10 +56,11 @@ export const layer = Layer.effect(
       if (count < maxCrashes) return false
       leases.delete(run.id)
       const date = new Date(at)
-      runs.set(run.id, {
+      setRun(tables, {
         ...run,
         status: "FAILED",
         error: workerLost(maxCrashes),
+        errorCode: "worker_lost",
         finishedAt: date,
         updatedAt: date
       })
@@ -56,13 +69,15 @@ export const layer = Layer.effect(
 
     return guard(
       RunRepo.of({
-        insert: (run, claimant) =>
+        insert: (run, claimant, batches) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
             runs.set(run.id, run)
+            logEvents(tables, run.id, batches)
+            if (claimant === undefined) return false
             if (
-              claimant === undefined ||
-              of(run.workspaceId, "PENDING").length > 1 ||
-              of(run.workspaceId, "RUNNING").length >= claimant.perWorkspace
+              run.turn === null &&
+              (of(run.workspaceId, "PENDING").length > 1 ||
+                of(run.workspaceId, "RUNNING").length >= claimant.perWorkspace)
             ) {
               return false
             }
@@ -73,7 +88,7 @@ export const layer = Layer.effect(
         list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) =>
           Effect.sync(() => {
             const matching = Array.from(runs.values())
-              .filter((run) => run.workspaceId === workspaceId)
+              .filter((run) => run.turn === null && run.workspaceId === workspaceId)
               .filter((run) => projectId === undefined || run.projectId === projectId)
               .filter((run) => status === undefined || run.status === status)
               .filter((run) => agentId === undefined || run.agentId === agentId)
@@ -84,11 +99,10 @@ export const layer = Layer.effect(
           }),
         claim: ({ limit, perWorkspace, ...claimant }) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
-            const waiting = new Set(
-              Array.from(runs.values())
-                .filter((run) => run.status === "PENDING")
-                .map((run) => run.workspaceId)
-            )
+            const pending = inState(claimant.kind, "PENDING")
+            if (claimant.kind === "turn")
+              return pending.slice(0, limit).map((run) => start(run, claimant, at))
+            const waiting = new Set(pending.map((run) => run.workspaceId))
             const turns = Array.from(waiting).flatMap((workspaceId) => {
               const running = of(workspaceId, "RUNNING").length
               return of(workspaceId, "PENDING")
@@ -103,9 +117,8 @@ export const layer = Layer.effect(
           }),
         takeOver: ({ limit, maxCrashes, ...claimant }) =>
           Effect.map(Clock.currentTimeMillis, (at) =>
-            Array.from(runs.values())
-              .filter((run) => run.status === "RUNNING" && (leases.get(run.id)?.until ?? 0) <= at)
-              .sort(inOrder("createdAt"))
+            inState(claimant.kind, "RUNNING")
+              .filter((run) => (leases.get(run.id)?.until ?? 0) <= at)
               .slice(0, limit)
               .filter(
                 (run) => leases.get(run.id)?.worker === claimant.worker || !isPoison(run, maxCrashes, at)
@@ -118,18 +131,20 @@ export const layer = Layer.effect(
             for (const { id } of owned) leases.set(id, { worker, until: at + leaseMillis })
             return new Set(owned.map(({ id }) => id))
           }),
-        finish: (execution, outcome, { at, firstTokenAt }) =>
+        finish: (execution, outcome, { at, firstTokenAt }, batches) =>
           Effect.sync(() => {
             const run = runs.get(execution.id)
             const isOwn = leases.get(execution.id)?.worker === execution.worker
             if (run?.epoch !== execution.epoch || !isOwn) return false
             if (run.status === outcome.status) return true
             if (run.status !== "RUNNING") return false
-            runs.set(run.id, {
+            logEvents(tables, run.id, batches)
+            setRun(tables, {
               ...run,
               status: outcome.status,
               output: outcome.status === "COMPLETED" ? outcome.output : null,
               error: outcome.status === "FAILED" ? outcome.error : null,
+              errorCode: outcome.status === "FAILED" ? outcome.code : null,
               usage: outcome.usage,
               firstTokenAt: run.firstTokenAt ?? firstTokenAt,
               finishedAt: at,
@@ -141,7 +156,7 @@ export const layer = Layer.effect(
           Effect.sync(() => {
             const run = runs.get(id)
             if (run === undefined || isTerminal(run.status)) return false
-            runs.set(id, { ...run, status: "CANCELLED", finishedAt: at, updatedAt: at })
+            setRun(tables, { ...run, status: "CANCELLED", finishedAt: at, updatedAt: at })
             for (const approval of approvals.values()) {
               if (approval.runId === id && approval.status === "PENDING") {
                 approvals.set(approval.id, { ...approval, status: "EXPIRED" })
@@ -149,15 +164,38 @@ export const layer = Layer.effect(
             }
             return true
           }),
-        release: (worker, { crashed, maxCrashes }) =>
+        release: (worker, { crashed, kind = "task", maxCrashes }) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
             for (const [id, lease] of leases) {
               const run = runs.get(id)
-              if (lease.worker !== worker || run?.status !== "RUNNING") continue
+              if (lease.worker !== worker || run?.status !== "RUNNING" || kindOf(run) !== kind) continue
               if (crashed && isPoison(run, maxCrashes, at)) continue
               leases.delete(id)
               runs.set(id, { ...run, status: "PENDING" })
             }
+          }),
+        prune: ({ eventsBefore, journalsBefore, limit }) =>
+          Effect.sync(() => {
+            const due = (level: number, before: Date) =>
+              Array.from(runs.values())
+                .filter((run) => run.finishedAt !== null && run.finishedAt < before)
+                .filter((run) => (pruned.get(run.id) ?? 0) === level)
+                .slice(0, limit)
+            const [first, second] = [due(0, eventsBefore), due(1, journalsBefore)]
+            for (const { id } of first) {
+              events.delete(id)
+              pruned.set(id, 1)
+            }
+            for (const { id, turn } of second) {
+              if (turn !== null) removeRun(tables, id)
+              else {
+                steps.delete(id)
+                for (const { id: asked, runId } of approvals.values())
+                  if (runId === id) approvals.delete(asked)
+                pruned.set(id, 2)
+              }
+            }
+            return first.length + second.length
           })
       })
     )

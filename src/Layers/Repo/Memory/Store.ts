@@ -8,12 +8,13 @@ import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { Message, StoredConversation, Trace } from "../../../Schemas/Conversation.ts"
 import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
-import type { UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
+import type { RunId, UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
 import type { JournalStep } from "../../../Schemas/Journal.ts"
 import type { MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
 import type { Project } from "../../../Schemas/Project.ts"
 import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
-import type { StoredRun } from "../../../Schemas/Run.ts"
+import { isTerminal, type StoredRun } from "../../../Schemas/Run.ts"
+import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import type { Token } from "../../../Schemas/Token.ts"
 import type { User } from "../../../Schemas/User.ts"
 import type { Role, Workspace } from "../../../Schemas/Workspace.ts"
@@ -22,7 +23,7 @@ import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 
-/** Until when a worker holds a run or a turn, in milliseconds of the Clock. */
+/** Until when a worker holds a run, in milliseconds of the Clock. */
 export interface Lease {
   readonly worker: string
   readonly until: number
@@ -47,12 +48,14 @@ const emptyTables = () => ({
   conversations: new Map<string, Omit<StoredConversation, "agent">>(),
   messages: new Map<string, ReadonlyArray<Message>>(),
   traces: new Map<string, Trace>(),
-  turns: new Map<string, Lease & { readonly turnId: string }>(),
+  turns: new Map<string, RunId>(),
   runs: new Map<string, StoredRun>(),
   leases: new Map<string, Lease>(),
   crashes: new Map<string, number>(),
   served: new Map<string, number>(),
   steps: new Map<string, ReadonlyMap<number, { readonly step: JournalStep; readonly epoch: number }>>(),
+  events: new Map<string, ReadonlyArray<EventBatch>>(),
+  pruned: new Map<string, number>(),
   approvals: new Map<string, StoredApproval>(),
   cronJobs: new Map<string, Omit<StoredCronJob, "agent">>(),
   connectors: new Map<string, StoredConnector>(),
@@ -65,6 +68,27 @@ type Tables = ReturnType<typeof emptyTables>
 export const isLatest = ({ leases, runs }: Tables, { epoch, id, worker }: Execution): boolean => {
   const run = runs.get(id)
   return run?.status === "RUNNING" && run.epoch === epoch && leases.get(id)?.worker === worker
+}
+
+/** Changes a run; a turn that is over frees its conversation. */
+export const setRun = ({ runs, turns }: Tables, run: StoredRun): void => {
+  runs.set(run.id, run)
+  if (run.turn === null || !isTerminal(run.status)) return
+  if (turns.get(run.turn.conversationId) === run.id) turns.delete(run.turn.conversationId)
+}
+
+/** Forgets a run with all that is kept of it. */
+export const removeRun = (tables: Tables, id: string): void => {
+  const { approvals, crashes, events, leases, pruned, runs, steps } = tables
+  for (const table of [crashes, events, leases, pruned, runs, steps]) table.delete(id)
+  for (const approval of approvals.values()) if (approval.runId === id) approvals.delete(approval.id)
+}
+
+/** Keeps what a run told; batches that are there already stay as they are. */
+export const logEvents = ({ events }: Tables, id: string, batches: ReadonlyArray<EventBatch> = []): void => {
+  const known = events.get(id) ?? []
+  const added = batches.filter(([first]) => !known.some(([other]) => other.id === first.id))
+  if (added.length > 0) events.set(id, [...known, ...added])
 }
 
 const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/Memory/InTransaction", {

@@ -5,6 +5,7 @@ import { notDecided, StoredApproval } from "../../../Schemas/Approval.ts"
 import { RunId } from "../../../Schemas/Ids.ts"
 import { ApprovalRepo } from "../../../Services/ApprovalRepo.ts"
 import { Database } from "./Database.ts"
+import { logging } from "./EventBatches.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const approval = firstRow(StoredApproval)
@@ -22,7 +23,7 @@ export const layer = Layer.effect(
       a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt"`)
 
     return ApprovalRepo.of({
-      park: ({ epoch, id, worker }, given) =>
+      park: ({ epoch, id, worker }, given, events) =>
         run(
           returnedRow(sql`
             with parked as (
@@ -39,7 +40,7 @@ export const layer = Layer.effect(
                 tool text, arguments jsonb, fingerprint text, "createdAt" timestamptz,
                 "expiresAt" timestamptz)
               on conflict do nothing
-            )
+            )${logging(sql, "parked", events)}
             select id from parked
             union all
             select id from runs
@@ -98,7 +99,7 @@ export const layer = Layer.effect(
                 for update skip locked
               ), ended as (
                 update runs
-                set status = 'FAILED', error = ${notDecided}, finished_at = clock_timestamp(),
+                set status = 'FAILED', error = ${notDecided}, error_code = 'approval_expired', finished_at = clock_timestamp(),
                   updated_at = clock_timestamp()
                 where id in (select id from locked)
                 returning id

@@ -8,7 +8,7 @@ import {
   StoredConversation,
   toConversation
 } from "../../../Schemas/Conversation.ts"
-import { MessageId } from "../../../Schemas/Ids.ts"
+import { MessageId, RunId } from "../../../Schemas/Ids.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { Database } from "./Database.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
@@ -16,6 +16,7 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 const conversation = firstRow(StoredConversation)
 const messages = rows(Message)
 const history = rows(HistoryEntry)
+const removed = firstRow(Schema.Struct({ turnId: Schema.NullOr(RunId) }))
 const mostHistory = 1000
 const listed = rows(
   Schema.Struct({
@@ -111,49 +112,34 @@ export const layer = Layer.effect(
         ),
       setAgent: (id, agentId) =>
         run(Effect.asVoid(sql`update conversations set agent_id = ${agentId} where id = ${id}`)),
-      remove: (id) => run(returnedRow(sql`delete from conversations where id = ${id} returning id`)),
-      claimTurn: (id, { leaseMillis, turnId, worker }) =>
+      remove: (id) =>
+        run(
+          // Whoever ends a turn holds its run first and then the conversation: so does this.
+          removed(sql`
+            with answering as materialized (
+              select r.id from conversations c join runs r on r.id = c.turn_id where c.id = ${id} for update of r)
+            delete from conversations where id = ${id} and (select count(*) from answering) >= 0
+            returning turn_id as "turnId"`)
+        ),
+      claimTurn: (id, turnId) =>
         run(
           returnedRow(sql`
-            update conversations
-            set turn_id = ${turnId}, turn_worker = ${worker},
-              turn_until = clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond'
-            where id = ${id} and (turn_id is null or turn_until <= clock_timestamp())
-            returning id`)
+            update conversations set turn_id = ${turnId} where id = ${id} and turn_id is null returning id`)
         ),
-      renewTurn: (id, turnId, leaseMillis) =>
+      addReply: (id, reply, { parts, usage }) =>
         run(
           returnedRow(sql`
-            update conversations
-            set turn_until = clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond'
-            where id = ${id} and turn_id = ${turnId} returning id`)
-        ),
-      finishTurn: (id, turnId, reply, trace) =>
-        run(
-          returnedRow(
-            reply === null
-              ? sql`
-                update conversations set turn_id = null, turn_worker = null, turn_until = null
-                where id = ${id} and turn_id = ${turnId} returning id`
-              : sql`
-                with ended as (
-                  update conversations
-                  set turn_id = null, turn_worker = null, turn_until = null, updated_at = ${reply.createdAt}
-                  where id = ${id} and turn_id = ${turnId} returning id)
-                insert into messages (id, conversation_id, role, content, created_at, parts, input_tokens,
-                  output_tokens)
-                select ${reply.id}, id, ${reply.role}, ${reply.content}, ${reply.createdAt},
-                  ${trace === undefined ? null : sql.json(trace.parts)}::jsonb,
-                  ${trace?.usage.inputTokens ?? null}::int, ${trace?.usage.outputTokens ?? null}::int
-                from ended
-                returning id`
-          )
-        ),
-      releaseTurns: (worker) =>
-        run(
-          Effect.asVoid(sql`
-            update conversations set turn_id = null, turn_worker = null, turn_until = null
-            where turn_worker = ${worker} and turn_id is not null`)
+            with touched as (
+              update conversations set updated_at = greatest(updated_at, ${reply.createdAt}::timestamptz) where id = ${id}
+              returning id
+            ), added as (
+              insert into messages (id, conversation_id, role, content, created_at, parts, input_tokens,
+                output_tokens)
+              select ${reply.id}, id, ${reply.role}, ${reply.content}, ${reply.createdAt}, ${sql.json(parts)},
+                ${usage.inputTokens}, ${usage.outputTokens}
+              from touched
+              on conflict (id) do nothing)
+            select id from touched`)
         )
     })
   })

@@ -6,6 +6,7 @@ import * as Specification from "./migrations/0002_specification.ts"
 import * as Models from "./migrations/0003_models.ts"
 import * as Executions from "./migrations/0004_executions.ts"
 import * as Approvals from "./migrations/0005_approvals.ts"
+import * as Turns from "./migrations/0006_turns.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -24,6 +25,7 @@ export const run = Migrator.make({})({
     "0002_specification": migration(Specification.statements),
     "0003_models": migration(Models.statements),
     "0004_executions": migration(Executions.statements),
-    "0005_approvals": migration(Approvals.statements)
+    "0005_approvals": migration(Approvals.statements),
+    "0006_turns": migration(Turns.statements)
   })
 })

@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { JournalStep } from "../../../Schemas/Journal.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
 import { Database } from "./Database.ts"
+import { logging } from "./EventBatches.ts"
 import { returnedRow, rows } from "./Rows.ts"
 
 const steps = rows(Schema.Struct({ index: Schema.Int, step: JournalStep }))
@@ -20,16 +21,21 @@ export const layer = Layer.effect(
             (found) => new Map(found.map(({ index, step }) => [index, step]))
           )
         ),
-      record: ({ epoch, id, worker }, index, step) =>
+      record: ({ epoch, id, worker }, index, step, events) =>
         run(
           returnedRow(sql`
-            insert into run_steps (run_id, index, step, epoch)
-            select id, ${index}::int, ${sql.json(step)}, epoch from runs
-            where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
-            for share
-            on conflict (run_id, index) do update set epoch = excluded.epoch
-              where run_steps.epoch = excluded.epoch
-            returning index`)
+            with owner as (
+              select id, epoch from runs
+              where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
+              for share
+            ), kept as (
+              insert into run_steps (run_id, index, step, epoch)
+              select id, ${index}::int, ${sql.json(step)}, epoch from owner
+              on conflict (run_id, index) do update set epoch = excluded.epoch
+                where run_steps.epoch = excluded.epoch
+              returning run_id as id, index
+            )${logging(sql, "kept", events)}
+            select index from kept`)
         )
     })
   })

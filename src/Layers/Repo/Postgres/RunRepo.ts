@@ -2,9 +2,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../Schemas/Ids.ts"
-import { RunStatus, StoredRun, workerLost } from "../../../Schemas/Run.ts"
+import { kindOf, RunStatus, StoredRun, workerLost } from "../../../Schemas/Run.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
+import { logging } from "./EventBatches.ts"
 import { count, firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
 const run_ = firstRow(StoredRun)
@@ -22,7 +23,9 @@ export const layer = Layer.effect(
       created_at as "createdAt", updated_at as "updatedAt", agent_id as "agentId", cron_job_id as "cronJobId",
       autonomy_level as "autonomyLevel", selected_provider as "selectedProvider",
       selected_model as "selectedModel", provider_key_id as "providerKeyId",
-      connector_ids as "connectorIds", error, attempts, epoch,
+      connector_ids as "connectorIds", error, error_code as "errorCode", attempts, epoch,
+      case when kind = 'turn' then json_build_object('conversationId', conversation_id, 'replyId', reply_id) end
+        as "turn",
       json_build_object('inputTokens', input_tokens, 'outputTokens', output_tokens) as "usage",
       started_at as "startedAt", first_token_at as "firstTokenAt", finished_at as "finishedAt"`)
 
@@ -44,46 +47,77 @@ export const layer = Layer.effect(
       crashes = losses,
       status = case when losses >= ${maxCrashes}::int then 'FAILED' else ${otherwise} end,
       error = case when losses >= ${maxCrashes}::int then ${workerLost(maxCrashes)} end,
+      error_code = case when losses >= ${maxCrashes}::int then 'worker_lost' end,
       finished_at = case when losses >= ${maxCrashes}::int then clock_timestamp() end,
       updated_at = clock_timestamp()`
 
+    /** As `picked`: within a workspace in order, workspaces in turns. */
+    const fairTasks = (limit: number, perWorkspace: number) => sql`
+        open as materialized (
+          select workspace_id, running, served_at from run_slots
+          where queued > 0 and running < ${perWorkspace}::int
+          order by running, served_at limit ${limit} for update skip locked
+        ), picked as (
+          select q.id from open o cross join lateral (
+            select id, created_at, row_number() over (order by created_at, id) as place from (
+              select id, created_at from runs
+              where workspace_id = o.workspace_id and status = 'PENDING' and kind = 'task'
+              order by created_at, id limit greatest(${perWorkspace}::int - o.running, 0)
+              for update skip locked
+            ) oldest
+          ) q
+          order by o.running + q.place, o.served_at, q.created_at, q.id limit ${limit})`
+
+    const oldestTurns = (limit: number) => sql`
+        picked as (
+          select id from runs where status = 'PENDING' and kind = 'turn'
+          order by created_at, id limit ${limit} for update skip locked)`
+
     return RunRepo.of({
-      insert: (given, start) =>
-        run(
+      insert: (given, start, events) => {
+        const isTurn = given.turn !== null
+        const perWorkspace = isTurn ? 0 : (start?.perWorkspace ?? 0)
+        return run(
           Effect.map(
             inserted(sql`
               with workspace as materialized (
                 select id from workspaces
-                where id = ${given.workspaceId} and ${start?.perWorkspace ?? 0}::int > 0
+                where id = ${given.workspaceId} and ${perWorkspace}::int > 0
                 for key share
               ), slot as (
                 select 1 from run_slots
                 where workspace_id = (select id from workspace) and queued = 0
-                  and running < ${start?.perWorkspace ?? 0}::int
+                  and running < ${perWorkspace}::int
                 for update
-              ), free as (select exists (select from slot) as free)
-              insert into runs (id, workspace_id, project_id, agent_id, cron_job_id, status, prompt, output,
-                error, autonomy_level, selected_provider, selected_model, provider_key_id, connector_ids,
-                attempts, epoch, worker, lease_until, started_at, created_at, updated_at)
-              select ${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.agentId},
-                ${given.cronJobId}, case when free then 'RUNNING' else ${given.status} end, ${given.prompt},
-                ${given.output}, ${given.error}, ${given.autonomyLevel}, ${given.selectedProvider},
-                ${given.selectedModel}, ${given.providerKeyId},
-                ${given.connectorIds === null ? null : sql.json(given.connectorIds)}::jsonb,
-                ${given.attempts}::int + free::int, ${given.epoch}::int + free::int,
-                case when free then ${start?.worker ?? null} end,
-                case when free then ${lease(start?.leaseMillis ?? 0)} end,
-                case when free then clock_timestamp() end, ${given.createdAt}::timestamptz,
-                ${given.updatedAt}::timestamptz
-              from free
-              returning status`),
+              ), free as (
+                select ${isTurn && start !== undefined}::boolean or exists (select from slot) as free
+              ), made as (
+                insert into runs (id, kind, conversation_id, reply_id, workspace_id, project_id, agent_id,
+                  cron_job_id, status, prompt, output, error, error_code, autonomy_level, selected_provider,
+                  selected_model, provider_key_id, connector_ids, attempts, epoch, worker, lease_until,
+                  started_at, created_at, updated_at)
+                select ${given.id}, ${kindOf(given)}, ${given.turn?.conversationId ?? null},
+                  ${given.turn?.replyId ?? null}, ${given.workspaceId}, ${given.projectId}, ${given.agentId},
+                  ${given.cronJobId}, case when free then 'RUNNING' else ${given.status} end, ${given.prompt},
+                  ${given.output}, ${given.error}, ${given.errorCode}, ${given.autonomyLevel},
+                  ${given.selectedProvider}, ${given.selectedModel}, ${given.providerKeyId},
+                  ${given.connectorIds === null ? null : sql.json(given.connectorIds)}::jsonb,
+                  ${given.attempts}::int + free::int, ${given.epoch}::int + free::int,
+                  case when free then ${start?.worker ?? null} end,
+                  case when free then ${lease(start?.leaseMillis ?? 0)} end,
+                  case when free then clock_timestamp() end, ${given.createdAt}::timestamptz,
+                  ${given.updatedAt}::timestamptz
+                from free
+                returning id, status)${logging(sql, "made", events)}
+              select status from made`),
             ({ status }) => start !== undefined && status === "RUNNING"
           )
-        ),
+        )
+      },
       find: (id) => run(run_(sql`select ${columns} from runs where id = ${id}`)),
       list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) => {
         const matching = sql.and([
-          sql`workspace_id = ${workspaceId}`,
+          sql`kind = 'task' and workspace_id = ${workspaceId}`,
           ...(projectId === undefined ? [] : [sql`project_id = ${projectId}`]),
           ...(status === undefined ? [] : [sql`status = ${status}`]),
           ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
@@ -98,24 +132,10 @@ export const layer = Layer.effect(
           })
         )
       },
-      claim: ({ leaseMillis, limit, perWorkspace, worker }) =>
+      claim: ({ kind, leaseMillis, limit, perWorkspace, worker }) =>
         run(
           runs(sql`
-            with open as materialized (
-              select workspace_id, running, served_at from run_slots
-              where queued > 0 and running < ${perWorkspace}::int
-              order by running, served_at limit ${limit} for update skip locked
-            ), picked as (
-              select q.id from open o cross join lateral (
-                select id, created_at, row_number() over (order by created_at, id) as place from (
-                  select id, created_at from runs
-                  where workspace_id = o.workspace_id and status = 'PENDING'
-                  order by created_at, id limit greatest(${perWorkspace}::int - o.running, 0)
-                  for update skip locked
-                ) oldest
-              ) q
-              order by o.running + q.place, o.served_at, q.created_at, q.id limit ${limit}
-            ), claimed as (
+            with ${kind === "turn" ? oldestTurns(limit) : fairTasks(limit, perWorkspace)}, claimed as (
               update runs
               set status = 'RUNNING', worker = ${worker}, attempts = attempts + 1, epoch = epoch + 1,
                 lease_until = ${lease(leaseMillis)}, started_at = coalesce(started_at, clock_timestamp()),
@@ -124,12 +144,12 @@ export const layer = Layer.effect(
               returning *)
             select ${columns} from claimed order by created_at, id`)
         ),
-      takeOver: ({ leaseMillis, limit, maxCrashes, worker }) =>
+      takeOver: ({ kind = "task", leaseMillis, limit, maxCrashes, worker }) =>
         run(
           runs(sql`
             with lost as (
               select id as lost_id, ${losses(worker)} from runs
-              where status = 'RUNNING' and lease_until <= clock_timestamp()
+              where kind = ${kind} and status = 'RUNNING' and lease_until <= clock_timestamp()
               order by lease_until limit ${limit} for update skip locked
             ), taken as (
               update runs
@@ -155,13 +175,15 @@ export const layer = Layer.effect(
                 (renewed) => new Set(renewed.map(({ id }) => id))
               )
             ),
-      finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }) =>
+      finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }, events) =>
         run(
           returnedRow(sql`
+            with ended as (
             update runs
             set status = ${outcome.status},
               output = ${outcome.status === "COMPLETED" ? outcome.output : null},
               error = ${outcome.status === "FAILED" ? outcome.error : null},
+              error_code = ${outcome.status === "FAILED" ? outcome.code : null},
               input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
               first_token_at = case when status = 'RUNNING'
                 then coalesce(first_token_at, ${firstTokenAt}::timestamptz) else first_token_at end,
@@ -169,7 +191,8 @@ export const layer = Layer.effect(
               updated_at = case when status = 'RUNNING' then ${at}::timestamptz else updated_at end
             where id = ${id} and worker = ${worker} and epoch = ${epoch}
               and status in ('RUNNING', ${outcome.status})
-            returning id`)
+            returning id)${logging(sql, "ended", events)}
+            select id from ended`)
         ),
       cancel: (id, at) =>
         run(
@@ -184,21 +207,47 @@ export const layer = Layer.effect(
             )
             select id from cancelled`)
         ),
-      release: (worker, { crashed, maxCrashes }) =>
+      release: (worker, { crashed, kind = "task", maxCrashes }) =>
         run(
           Effect.asVoid(
             crashed
               ? sql`
                 with lost as (
                   select id as lost_id, ${losses(null)} from runs
-                  where worker = ${worker} and status = 'RUNNING' for update
+                  where worker = ${worker} and kind = ${kind} and status = 'RUNNING' for update
                 )
                 update runs set ${lost(maxCrashes, "PENDING")}, lease_until = null
                 from lost where id = lost_id`
               : sql`
                 update runs set status = 'PENDING', lease_until = null
-                where worker = ${worker} and status = 'RUNNING'`
+                where worker = ${worker} and kind = ${kind} and status = 'RUNNING'`
           )
+        ),
+      prune: ({ eventsBefore, journalsBefore, limit }) =>
+        run(
+          count(sql`
+            with aged as (
+              (select id, kind, 1 as level from runs
+                where pruned = 0 and finished_at < ${eventsBefore} order by finished_at limit ${limit})
+              union all
+              (select id, kind, 2 from runs
+                where pruned = 1 and finished_at < ${journalsBefore} order by finished_at limit ${limit})
+            ), due as materialized (
+              select runs.id, aged.kind, aged.level from runs join aged using (id)
+              order by id for update of runs skip locked
+            ), events as (
+              delete from run_events where run_id in (select id from due)
+            ), steps as (
+              delete from run_steps where run_id in (select id from due where level = 2 and kind = 'task')
+            ), decisions as (
+              delete from approvals where run_id in (select id from due where level = 2 and kind = 'task')
+            ), turns as (
+              delete from runs where id in (select id from due where level = 2 and kind = 'turn')
+            ), marked as (
+              update runs set pruned = due.level from due
+              where runs.id = due.id and not (due.level = 2 and due.kind = 'turn')
+            )
+            select count(*)::int as count from due`)
         )
     })
   })

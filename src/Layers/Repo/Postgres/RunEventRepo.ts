@@ -1,0 +1,50 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { NumberedEvent } from "../../../Schemas/RunEvent.ts"
+import { RunEventRepo } from "../../../Services/RunEventRepo.ts"
+import type { Execution } from "../../../Services/RunRepo.ts"
+import { Database } from "./Database.ts"
+import { logging } from "./EventBatches.ts"
+import { returnedRow, rows } from "./Rows.ts"
+
+const batches = rows(Schema.Struct({ events: Schema.Array(NumberedEvent) }))
+
+export const layer = Layer.effect(
+  RunEventRepo,
+  Effect.gen(function* () {
+    const { run, sql } = yield* Database
+
+    const owner = ({ epoch, id, worker }: Execution) => sql`
+      select id from runs
+      where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING' for share`
+
+    return RunEventRepo.of({
+      append: (execution, given) =>
+        run(
+          returnedRow(sql`
+            with owner as (${owner(execution)})${logging(sql, "owner", given)}
+            select id from owner`)
+        ),
+      read: (id, after, limit) =>
+        run(
+          Effect.map(
+            batches(sql`
+              select events from run_events
+              where run_id = ${id} and last_id > ${after}::bigint and first_id >= coalesce((
+                select max(first_id) from run_events
+                where run_id = ${id} and first_id <= ${after}::bigint), 0)
+              order by first_id limit ${limit}`),
+            (found) => found.flatMap(({ events }) => events.filter((event) => event.id > after))
+          )
+        ),
+      truncate: (execution, from) =>
+        run(
+          returnedRow(sql`
+            with owner as (${owner(execution)}), gone as (
+              delete from run_events where run_id in (select id from owner) and first_id >= ${from}::bigint)
+            select id from owner`)
+        )
+    })
+  })
+)

@@ -1,0 +1,108 @@
+import * as Schema from "effect/Schema"
+import { ChatEvent, errorEvent } from "./ChatEvent.ts"
+import { RunId } from "./Ids.ts"
+import type { StoredRun, Turn } from "./Run.ts"
+import { Usage } from "./Usage.ts"
+
+/** What a run tells while it works: of a turn the events of the chat stream, of a task the same without a message. */
+export const RunEvent = Schema.Union([
+  ChatEvent,
+  Schema.Struct({
+    event: Schema.Literal("status"),
+    data: Schema.Struct({ status: Schema.Literal("responding"), delta: Schema.String })
+  }),
+  Schema.Struct({
+    event: Schema.Literal("done"),
+    data: Schema.Struct({ runId: RunId, output: Schema.String, usage: Usage })
+  })
+])
+export type RunEvent = typeof RunEvent.Type
+
+/** An event with its place in the stream of its run; places grow, and may leave gaps. */
+export const NumberedEvent = Schema.Struct({ id: Schema.Int, event: RunEvent })
+export type NumberedEvent = typeof NumberedEvent.Type
+
+/** Events that are kept together, in order. */
+export type EventBatch = readonly [NumberedEvent, ...ReadonlyArray<NumberedEvent>]
+
+/** What the events of a run told so far, as far as going on needs it. */
+export interface LogState {
+  readonly lastId: number
+  /** Whether the last event says that the run waits for people: nothing was told after it. */
+  readonly isParked: boolean
+  /** Where each model answer begins, by its `thinking`. */
+  readonly answers: ReadonlyArray<number>
+  /** The tool calls and results that were told of. */
+  readonly told: ReadonlySet<string>
+}
+
+export const emptyLog: LogState = { lastId: 0, isParked: false, answers: [], told: new Set() }
+
+export const isThinking = ({ data, event }: RunEvent): boolean =>
+  event === "status" && "status" in data && data.status === "thinking"
+
+const toolKey = ({ data, event }: RunEvent): string | undefined =>
+  (event === "tool_call" || event === "tool_result") && "id" in data ? `${event} ${data.id}` : undefined
+
+/** Whether a tool call or result was told of before: each of them is told once. */
+export const isTold = ({ told }: LogState, event: RunEvent): boolean => told.has(toolKey(event) ?? "")
+
+export const logged = (state: LogState, { event, id }: NumberedEvent): LogState => {
+  const key = toolKey(event)
+  const { data } = event
+  return {
+    lastId: id,
+    isParked: "status" in data && data.status === "waiting_approval",
+    answers: isThinking(event) ? [...state.answers, id] : state.answers,
+    told: key === undefined ? state.told : new Set(state.told).add(key)
+  }
+}
+
+/** From which event on the log is void: where the answer begins that comes after `answers` finished ones. */
+export const voidFrom = (state: LogState, answers: number): number | undefined => state.answers[answers]
+
+/** Without what is void. Ids are not used again: somebody may have read them. */
+export const withoutVoid = (state: LogState, answers: number): LogState => ({
+  ...state,
+  answers: state.answers.slice(0, answers)
+})
+
+const stride = 1_000_000
+
+/**
+ * For an execution after another. What the one before it told last may not have been logged, so ids go on far
+ * behind it; not if it parked, which is logged before it is told.
+ */
+export const resumed = (state: LogState): LogState =>
+  state.isParked ? state : { ...state, lastId: (Math.floor(state.lastId / stride) + 1) * stride }
+
+/** How the stream of a run ends that is over: it follows from the run, and so is never lost. */
+export const endOf = (run: StoredRun): RunEvent | undefined => {
+  switch (run.status) {
+    case "COMPLETED": {
+      const { finishedAt, id, output, turn, usage } = run
+      return turn === null
+        ? { event: "done", data: { runId: id, output: output ?? "", usage } }
+        : doneEvent(turn, output ?? "", finishedAt ?? run.updatedAt, usage)
+    }
+    case "FAILED":
+      return errorEvent(run.errorCode ?? "failed", run.error ?? "it failed")
+    case "CANCELLED":
+      return errorEvent("cancelled", run.turn === null ? "the run was cancelled" : "the answer was cancelled")
+    default:
+      return undefined
+  }
+}
+
+const doneEvent = (
+  { conversationId, replyId }: Turn,
+  content: string,
+  createdAt: Date,
+  usage: Usage
+): RunEvent => ({
+  event: "done",
+  data: { conversationId, message: { id: replyId, role: "ASSISTANT", content, createdAt }, usage }
+})
+
+/** `done` and `error` end a stream, exactly one of them. */
+export const isEnd = ({ event }: RunEvent): boolean => event === "done" || event === "error"

@@ -1,0 +1,29 @@
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import type { RunId } from "../Schemas/Ids.ts"
+import type { EventBatch, NumberedEvent } from "../Schemas/RunEvent.ts"
+import type { Execution } from "./RunRepo.ts"
+
+/**
+ * What runs told, in batches. What is written together with something else goes with that: see `RunRepo`,
+ * `RunJournal` and `ApprovalRepo`. A batch is known by its first event: written again, it changes nothing.
+ */
+export class RunEventRepo extends Context.Service<
+  RunEventRepo,
+  {
+    /** False, and nothing is kept, when the execution is no longer the latest. */
+    readonly append: (
+      execution: Execution,
+      batches: ReadonlyArray<EventBatch>
+    ) => Effect.Effect<boolean, Unavailable>
+    /** The events behind `after` in order, of up to `limit` batches. */
+    readonly read: (
+      id: RunId,
+      after: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<NumberedEvent>, Unavailable>
+    /** Forgets the batches from the one that begins with `from` on; as fenced as `append`. */
+    readonly truncate: (execution: Execution, from: number) => Effect.Effect<boolean, Unavailable>
+  }
+>()("agentd/Services/RunEventRepo") {}
