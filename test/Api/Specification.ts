@@ -266,7 +266,8 @@ export const endpoints: ReadonlyArray<EndpointRow> = [
       projectId: reference,
       conversationId: reference,
       agentId: reference,
-      providerKeyId: reference
+      providerKeyId: reference,
+      autonomyLevel: { type: "text", values: ["supervised", "semi-autonomous", "autonomous"] }
     },
     returns: "stream"
   },

@@ -206,9 +206,9 @@ describe("RunExecutor, outages", () => {
       assert.isBelow((stopped[0] ?? Number.NaN) - since, lease)
       // It goes on when the store is back.
       faults.before = () => Effect.void
-      yield* back.open
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual(stopped.length, 1)
+      yield* back.open
     }).pipe(Effect.provide(layerFaulty({ leaseMillis: lease })))
   )
 
