@@ -9,10 +9,12 @@ import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
 import * as RunClaims from "../../contract/RunClaims.ts"
 import * as RunEnds from "../../contract/RunEnds.ts"
+import * as RunEvents from "../../contract/RunEvents.ts"
 import * as RunFairness from "../../contract/RunFairness.ts"
 import * as RunJournal from "../../contract/RunJournal.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
 import * as RunTakeOver from "../../contract/RunTakeOver.ts"
+import * as RunTurns from "../../contract/RunTurns.ts"
 import * as TokenRepo from "../../contract/TokenRepo.ts"
 import * as Transaction from "../../contract/Transaction.ts"
 import * as TransactionBound from "../../contract/TransactionBound.ts"
@@ -38,6 +40,8 @@ onEveryBackend("Repositories", (it) => {
     RunTakeOver,
     RunEnds,
     RunJournal,
+    RunTurns,
+    RunEvents,
     ApprovalRepo,
     MemoryRepo,
     Transaction
