@@ -1,0 +1,131 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { ConversationId, MessageId, RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { type StoredRun, unstarted } from "../../src/Schemas/Run.ts"
+import {
+  emptyLog,
+  endOf,
+  isEnd,
+  isTold,
+  type LogState,
+  logged,
+  type RunEvent,
+  resumed,
+  voidFrom,
+  withoutVoid
+} from "../../src/Schemas/RunEvent.ts"
+
+const thinking: RunEvent = { event: "status", data: { status: "thinking" } }
+const says: RunEvent = { event: "status", data: { status: "responding", delta: "x" } }
+const waits: RunEvent = {
+  event: "status",
+  data: { status: "waiting_approval", approvalId: "appr_1", toolCallId: "c1" }
+}
+const call = (id: string): RunEvent => ({ event: "tool_call", data: { id, name: "t", arguments: {} } })
+const result = (id: string): RunEvent => ({
+  event: "tool_result",
+  data: { id, name: "t", result: null, isError: false, durationMs: 1 }
+})
+const after = (...events: ReadonlyArray<RunEvent>): LogState =>
+  events.reduce((state, event) => logged(state, { id: state.lastId + 1, event }), emptyLog)
+
+describe("the log of a run's events", () => {
+  it("knows where each answer begins, and what is void of those that are not finished", () => {
+    const state = after(thinking, says, call("c1"), result("c1"), thinking, says, says)
+    assert.deepStrictEqual(state.answers, [1, 5])
+    assert.strictEqual(voidFrom(state, 2), undefined)
+    assert.strictEqual(voidFrom(state, 1), 5)
+    assert.strictEqual(voidFrom(state, 0), 1)
+    assert.strictEqual(voidFrom(emptyLog, 0), undefined)
+    const again = logged(withoutVoid(state, 1), { id: 1_000_001, event: thinking })
+    assert.deepStrictEqual(again.answers, [1, 1_000_001])
+    assert.strictEqual(voidFrom(again, 2), undefined)
+  })
+
+  it("tells of each call and each result once", () => {
+    const state = after(thinking, call("c1"), call("c2"), result("c1"))
+    assert.deepStrictEqual(
+      [call("c1"), call("c2"), call("c3"), result("c1"), result("c2"), thinking, says].map((event) =>
+        isTold(state, event)
+      ),
+      [true, true, false, true, false, false, false]
+    )
+  })
+
+  it.each([
+    ["nothing", emptyLog, 1_000_000],
+    ["the first answer", after(thinking, says), 1_000_000],
+    ["a former jump", { ...emptyLog, lastId: 1_000_007 }, 2_000_000],
+    ["a jump that told nothing", { ...emptyLog, lastId: 1_000_000 }, 2_000_000]
+  ])("goes on far behind what an execution before may have told: %s", (_, state, lastId) => {
+    assert.strictEqual(resumed(state).lastId, lastId)
+  })
+
+  it("goes on right behind a run that parked", () => {
+    assert.strictEqual(resumed(after(thinking, call("c1"), waits)).lastId, 3)
+    assert.strictEqual(resumed(after(thinking, call("c1"), waits, result("c1"))).lastId, 1_000_000)
+  })
+})
+
+describe("the end of a run's events", () => {
+  const at = new Date("2026-11-20T08:00:00.000Z")
+  const run = (given: Partial<StoredRun>): StoredRun => ({
+    ...unstarted,
+    id: "run_1" as RunId,
+    workspaceId: "ws_1" as WorkspaceId,
+    projectId: null,
+    status: "PENDING",
+    prompt: "p",
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
+    agentId: null,
+    cronJobId: null,
+    turn: null,
+    autonomyLevel: "autonomous",
+    selectedProvider: null,
+    selectedModel: null,
+    providerKeyId: null,
+    connectorIds: null,
+    ...given
+  })
+  const usage = { inputTokens: 1, outputTokens: 2 }
+  const turn = { conversationId: "conv_1" as ConversationId, replyId: "msg_1" as MessageId }
+
+  it("follows from the run", () => {
+    assert.deepStrictEqual(endOf(run({ status: "COMPLETED", output: "o", usage })), {
+      event: "done",
+      data: { runId: "run_1" as RunId, output: "o", usage }
+    })
+    assert.deepStrictEqual(endOf(run({ status: "COMPLETED", output: "o", usage, turn, finishedAt: at })), {
+      event: "done",
+      data: {
+        conversationId: turn.conversationId,
+        message: { id: turn.replyId, role: "ASSISTANT", content: "o", createdAt: at },
+        usage
+      }
+    })
+    assert.deepStrictEqual(endOf(run({ status: "FAILED", error: "e", errorCode: "steps_exceeded" })), {
+      event: "error",
+      data: { error: "e", code: "steps_exceeded" }
+    })
+    assert.deepStrictEqual(endOf(run({ status: "FAILED", error: "e" }))?.data, { error: "e", code: "failed" })
+    assert.deepStrictEqual(endOf(run({ status: "CANCELLED" }))?.data, {
+      error: "the run was cancelled",
+      code: "cancelled"
+    })
+  })
+
+  it.each(["PENDING", "RUNNING", "WAITING_APPROVAL"] as const)("is not there while it is %s", (status) => {
+    assert.isUndefined(endOf(run({ status, turn })))
+  })
+
+  it("is done or error, and nothing else", () => {
+    assert.deepStrictEqual([thinking, says, waits, call("c"), result("c")].map(isEnd), [
+      false,
+      false,
+      false,
+      false,
+      false
+    ])
+    assert.isTrue(isEnd({ event: "error", data: { error: "", code: "" } }))
+  })
+})
