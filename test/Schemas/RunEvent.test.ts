@@ -25,12 +25,12 @@ const result = (id: string): RunEvent => ({
   event: "tool_result",
   data: { id, name: "t", result: null, isError: false, durationMs: 1 }
 })
-const after = (...events: ReadonlyArray<RunEvent>): LogState =>
+const having = (...events: ReadonlyArray<RunEvent>): LogState =>
   events.reduce((state, event) => logged(state, { id: state.lastId + 1, event }), emptyLog)
 
 describe("the log of a run's events", () => {
   it("knows where each answer begins, and what is void of those that are not finished", () => {
-    const state = after(thinking, says, call("c1"), result("c1"), thinking, says, says)
+    const state = having(thinking, says, call("c1"), result("c1"), thinking, says, says)
     assert.deepStrictEqual(state.answers, [1, 5])
     assert.strictEqual(voidFrom(state, 2), undefined)
     assert.strictEqual(voidFrom(state, 1), 5)
@@ -42,7 +42,7 @@ describe("the log of a run's events", () => {
   })
 
   it("tells of each call and each result once", () => {
-    const state = after(thinking, call("c1"), call("c2"), result("c1"))
+    const state = having(thinking, call("c1"), call("c2"), result("c1"))
     assert.deepStrictEqual(
       [call("c1"), call("c2"), call("c3"), result("c1"), result("c2"), thinking, says].map((event) =>
         isTold(state, event)
@@ -53,7 +53,7 @@ describe("the log of a run's events", () => {
 
   it.each([
     ["nothing", emptyLog, 1_000_000],
-    ["the first answer", after(thinking, says), 1_000_000],
+    ["the first answer", having(thinking, says), 1_000_000],
     ["a former jump", { ...emptyLog, lastId: 1_000_007 }, 2_000_000],
     ["a jump that told nothing", { ...emptyLog, lastId: 1_000_000 }, 2_000_000]
   ])("goes on far behind what an execution before may have told: %s", (_, state, lastId) => {
@@ -61,8 +61,8 @@ describe("the log of a run's events", () => {
   })
 
   it("goes on right behind a run that parked", () => {
-    assert.strictEqual(resumed(after(thinking, call("c1"), waits)).lastId, 3)
-    assert.strictEqual(resumed(after(thinking, call("c1"), waits, result("c1"))).lastId, 1_000_000)
+    assert.strictEqual(resumed(having(thinking, call("c1"), waits)).lastId, 3)
+    assert.strictEqual(resumed(having(thinking, call("c1"), waits, result("c1"))).lastId, 1_000_000)
   })
 })
 
