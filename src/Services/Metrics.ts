@@ -18,6 +18,6 @@ export const runsFinished = Metric.counter("runs_finished_total", {
 })
 
 export const turnsFinished = Metric.counter("chat_turns_finished_total", {
-  description: "Chat turns that this node has answered, by status",
+  description: "Chat turns that this node has answered, by how they ended",
   incremental: true
 })

@@ -69,8 +69,11 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   const execute = Effect.fnUntraced(function* (run: StoredRun, isNew: boolean, listener?: EventListener) {
     const status = yield* work.execute(run, isNew, listener)
     if (status !== "WAITING_APPROVAL") {
-      const finished = kind === "task" ? runsFinished : turnsFinished
-      yield* Metric.update(Metric.withAttributes(finished, { status }), 1)
+      const finished =
+        kind === "task"
+          ? Metric.withAttributes(runsFinished, { status })
+          : Metric.withAttributes(turnsFinished, { ending: status === "COMPLETED" ? "done" : "error" })
+      yield* Metric.update(finished, 1)
     }
   })
 
