@@ -66,8 +66,8 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   /** Less than the lease, so that this process has stopped before another begins. */
   const ours = (since: number) => since + leaseMillis * 0.9
 
-  const execute = Effect.fnUntraced(function* (run: StoredRun, isNew: boolean, listener?: EventListener) {
-    const status = yield* work.execute(run, isNew, listener)
+  const execute = Effect.fnUntraced(function* (run: StoredRun, listener?: EventListener) {
+    const status = yield* work.execute(run, listener)
     if (status !== "WAITING_APPROVAL") {
       const finished =
         kind === "task"
@@ -87,10 +87,10 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   }
 
   /** In the slot that it occupies. */
-  const begin = (run: StoredRun, isNew = false, listener?: EventListener) =>
+  const begin = (run: StoredRun, listener?: EventListener) =>
     Effect.suspend(() => {
       const slot = slots.get(run.id)
-      return execute(run, isNew, listener).pipe(
+      return execute(run, listener).pipe(
         Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
         Effect.catchCause((cause) =>
           Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("a run was interrupted", cause)
@@ -200,7 +200,7 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
       Effect.suspend(() => {
         reserved--
         occupy(run, since)
-        return Effect.asVoid(begin(run, true, listener))
+        return Effect.asVoid(begin(run, listener))
       }),
     drain: Effect.fnUntraced(function* (millis) {
       isDraining = true

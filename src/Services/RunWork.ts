@@ -43,16 +43,11 @@ export class RunWork extends Context.Service<
   RunWork,
   {
     /**
-     * Executes a run that this worker owns (`isNew`: nobody has ever executed it), from where its journal
-     * ends, and stores how it went: over, or waiting for people. Its events go to the listener as they
-     * happen. A database that is away is asked again and again; whoever owns the lease must interrupt this
-     * when it ends.
+     * Executes a run that this worker owns, from where its journal ends, and stores how it went: over, or
+     * waiting for people. Its events go to the listener as they happen. A database that is away is asked
+     * again and again; whoever owns the lease must interrupt this when it ends.
      */
-    readonly execute: (
-      run: StoredRun,
-      isNew: boolean,
-      listener?: EventListener
-    ) => Effect.Effect<RunStatus, OwnershipLost>
+    readonly execute: (run: StoredRun, listener?: EventListener) => Effect.Effect<RunStatus, OwnershipLost>
     /** Somebody reads the events of this run: for 5 s, a signal tells whenever more of them are kept. */
     readonly watch: (id: RunId) => Effect.Effect<void>
   }
@@ -77,12 +72,12 @@ export class RunWork extends Context.Service<
       const executionOf = ({ epoch, id }: StoredRun): Execution => ({ id, worker, epoch })
 
       /** What the run told before, in this execution's terms. */
-      const toldBefore = Effect.fnUntraced(function* ({ epoch, id, turn }: StoredRun, isNew: boolean) {
-        if (isNew) return turn === null ? emptyLog : { ...emptyLog, lastId: 1 }
+      const toldBefore = Effect.fnUntraced(function* (run: StoredRun) {
+        if (isFirst(run)) return run.turn === null ? emptyLog : { ...emptyLog, lastId: 1 }
         let state = emptyLog
         while (true) {
-          const more = yield* whileOurs(events.read(id, state.lastId, batchesAtOnce))
-          if (more.length === 0) return epoch === 1 ? state : resumed(state)
+          const more = yield* whileOurs(events.read(run.id, state.lastId, batchesAtOnce))
+          if (more.length === 0) return resumed(state)
           for (const event of more) state = logged(state, event)
         }
       })
@@ -167,13 +162,9 @@ export class RunWork extends Context.Service<
         )
       }
 
-      const execute = Effect.fn("RunWork.execute")(function* (
-        run: StoredRun,
-        isNew: boolean,
-        listener?: EventListener
-      ) {
+      const execute = Effect.fn("RunWork.execute")(function* (run: StoredRun, listener?: EventListener) {
         const log = yield* EventLog.make({
-          state: yield* toldBefore(run, isNew),
+          state: yield* toldBefore(run),
           append: (batches) => events.append(executionOf(run), batches),
           listen: listener?.offer ?? (() => Effect.void),
           kept: Effect.flatMap(Clock.currentTimeMillis, (at) =>
@@ -190,7 +181,7 @@ export class RunWork extends Context.Service<
             const told = EventLog.toRunEvent(run, event)
             if (told !== undefined) yield* log.emit(told)
           })
-        let hasJournal = !isNew
+        let hasJournal = !isFirst(run)
         const performed = Effect.suspend(() => {
           const again = hasJournal
           hasJournal = true
@@ -255,6 +246,9 @@ export class RunWork extends Context.Service<
     })
   )
 }
+
+/** Whether nobody has executed it before, so that there is nothing to look up. */
+const isFirst = ({ attempts, epoch }: StoredRun): boolean => attempts === 1 && epoch === 1
 
 /** Again and again, until it can be done or the caller is interrupted: which it is when its lease ends. */
 const whileOurs = <A, E>(effect: Effect.Effect<A, E | Unavailable>) =>

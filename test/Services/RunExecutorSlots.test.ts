@@ -95,7 +95,7 @@ describe("RunExecutor, slots", () => {
       const [run] = yield* repo.claim({ worker: "node", leaseMillis: 15_000, limit: 1, perWorkspace: 8 })
       if (run === undefined) return assert.fail("nothing was claimed")
       const work = yield* Effect.provide(RunWork, Layer.fresh(RunWork.layer).pipe(Layer.provide(source)))
-      yield* Effect.forkChild(work.execute(run, true))
+      yield* Effect.forkChild(work.execute(run))
       for (let n = 0; n < 100; n++) yield* TestClock.adjust(100)
       assert.deepInclude(yield* stored(id), { status: "COMPLETED", epoch: 1 })
       assert.strictEqual(paid, 1)
