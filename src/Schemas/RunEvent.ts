@@ -76,6 +76,9 @@ const stride = 1_000_000
 export const resumed = (state: LogState): LogState =>
   state.isParked ? state : { ...state, lastId: (Math.floor(state.lastId / stride) + 1) * stride }
 
+/** For an execution that can't know what was told before it. */
+export const afterLost = (epoch: number): LogState => ({ ...emptyLog, lastId: epoch * stride })
+
 /** How the stream of a run ends that is over: it follows from the run, and so is never lost. */
 export const endOf = (run: StoredRun): RunEvent | undefined => {
   switch (run.status) {

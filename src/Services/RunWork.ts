@@ -11,7 +11,7 @@ import type { RunId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
 import { cutResults } from "../Schemas/Prompt.ts"
 import type { RunStatus, StoredRun } from "../Schemas/Run.ts"
-import { type EventBatch, emptyLog, endOf, logged, resumed } from "../Schemas/RunEvent.ts"
+import { afterLost, type EventBatch, emptyLog, endOf, logged, resumed } from "../Schemas/RunEvent.ts"
 import type { ToolCall } from "../Schemas/Tool.ts"
 import { noUsage } from "../Schemas/Usage.ts"
 import { AgentLoop, type LoopEvent, type LoopResult, OwnershipLost } from "./AgentLoop.ts"
@@ -164,7 +164,10 @@ export class RunWork extends Context.Service<
 
       const execute = Effect.fn("RunWork.execute")(function* (run: StoredRun, listener?: EventListener) {
         const log = yield* EventLog.make({
-          state: yield* toldBefore(run),
+          state: yield* Effect.catchDefect(toldBefore(run), (defect) =>
+            // Events that can't be read hold up no run.
+            Effect.as(Effect.logError("events can't be read", Cause.die(defect)), afterLost(run.epoch))
+          ),
           append: (batches) => events.append(executionOf(run), batches),
           listen: listener?.offer ?? (() => Effect.void),
           kept: Effect.flatMap(Clock.currentTimeMillis, (at) =>
