@@ -7,6 +7,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type { RunKind } from "../Schemas/Run.ts"
 import { DatabaseHealth } from "../Services/DatabaseHealth.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
 import { RunDispatch } from "../Services/RunDispatch.ts"
@@ -56,8 +57,12 @@ const layerDrain = Layer.effectDiscard(
       Effect.fnUntraced(function* () {
         const deadline = performance.now() + drainMillis
         yield* lifecycle.startDraining
-        const turns = yield* dispatch.local("turn")
-        if (turns !== undefined) yield* turns.drain(drainMillis)
+        const drain = Effect.fnUntraced(function* (kind: RunKind, millis: number) {
+          yield* (yield* dispatch.local(kind))?.drain(millis) ?? Effect.void
+        })
+        // Tasks go on elsewhere at once; of turns somebody reads the answer here.
+        yield* Effect.all([drain("task", 0), drain("turn", drainMillis)], { concurrency: 2 })
+        yield* lifecycle.endDraining
         closeQuiet()
         const left = Math.max(deadline - performance.now(), flushMillis)
         setTimeout(() => server.closeAllConnections(), left).unref()

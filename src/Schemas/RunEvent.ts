@@ -70,14 +70,11 @@ export const withoutVoid = (state: LogState, answers: number): LogState => ({
 const stride = 1_000_000
 
 /**
- * For an execution after another. What the one before it told last may not have been logged, so ids go on far
- * behind it; not if it parked, which is logged before it is told.
+ * For the execution of this epoch, after others. What the one before it told last may not have been logged, so
+ * each has a range of ids of its own; not if the one before parked, which is logged before it is told.
  */
-export const resumed = (state: LogState): LogState =>
-  state.isParked ? state : { ...state, lastId: (Math.floor(state.lastId / stride) + 1) * stride }
-
-/** For an execution that can't know what was told before it. */
-export const afterLost = (epoch: number): LogState => ({ ...emptyLog, lastId: epoch * stride })
+export const resumed = (state: LogState, epoch: number): LogState =>
+  state.isParked ? state : { ...state, lastId: Math.max(state.lastId, (epoch - 1) * stride) }
 
 /** How the stream of a run ends that is over: it follows from the run, and so is never lost. */
 export const endOf = (run: StoredRun): RunEvent | undefined => {

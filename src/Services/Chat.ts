@@ -172,7 +172,7 @@ export class Chat extends Context.Service<
         const local = yield* dispatch.local("turn")
         if (local?.reserve() !== true) {
           yield* store()
-          yield* signals.publish({ type: "runs" })
+          yield* signals.publish({ type: "runs", kind: "turn" })
           return runEvents.follow(turnId, 0)
         }
         const start = { worker, leaseMillis, kind: "turn" as const, perWorkspace: 0 }

@@ -34,7 +34,7 @@ export interface EventLog {
   /** Takes back what was told of an answer that is asked for again, behind `answers` finished ones. */
   readonly restart: (
     answers: number,
-    truncate: (from: number) => Effect.Effect<boolean, Unavailable>
+    truncate: (from: number, to: number) => Effect.Effect<boolean, Unavailable>
   ) => Effect.Effect<boolean, Unavailable>
   /** Tells of the end, which follows from the run and so is not kept. */
   readonly tellEnd: (event: RunEvent) => Effect.Effect<void>
@@ -77,7 +77,11 @@ export const make = Effect.fnUntraced(function* (options: {
       const [first, ...rest] = closing
       if (first !== undefined) batches.push([first, ...rest])
       const written = batches.slice()
-      const saved = yield* save(written)
+      const saved = yield* Effect.onError(save(written), () =>
+        Effect.sync(() => {
+          if (first !== undefined) batches.pop()
+        })
+      )
       if (!saved) return false
       batches = batches.filter((batch) => !written.includes(batch))
       for (const event of closing) yield* options.listen(event)
@@ -104,7 +108,7 @@ export const make = Effect.fnUntraced(function* (options: {
         if (from === undefined) return true
         freeze()
         batches = batches.filter(([first]) => first.id < from)
-        if (!(yield* truncate(from))) return false
+        if (!(yield* truncate(from, state.lastId))) return false
         state = withoutVoid(state, answers)
         return true
       }).pipe(one.withPermits(1)),
@@ -118,7 +122,9 @@ export const make = Effect.fnUntraced(function* (options: {
       yield* Effect.sleep(flushMillis)
       waiting.closeUnsafe()
       if (open === undefined && batches.length === 0) return
-      yield* write(options.append)
+      const isOurs = yield* Effect.onError(write(options.append), () => waiting.open)
+      // Whoever executes this hears of it by itself.
+      if (!isOurs) return yield* Effect.never
     }).pipe(
       Effect.catch((error) => Effect.logWarning("events not kept yet", error.error)),
       Effect.catchDefect((defect) => Effect.logError("events can't be kept", Cause.die(defect))),

@@ -12,14 +12,19 @@ export class Lifecycle extends Context.Service<
     readonly accepting: Effect.Effect<void, Unavailable>
     readonly startDraining: Effect.Effect<void>
     readonly isDraining: Effect.Effect<boolean>
-    /** Until the process was told to stop. */
+    /** Waits until the process is told to stop. */
     readonly draining: Effect.Effect<void>
+    /** What was under way is over or handed back. */
+    readonly endDraining: Effect.Effect<void>
+    readonly isDrained: Effect.Effect<boolean>
+    readonly drained: Effect.Effect<void>
   }
 >()("agentd/Services/Lifecycle") {
   static readonly layer = Layer.effect(
     Lifecycle,
     Effect.gen(function* () {
       const draining = yield* Latch.make(false)
+      const drained = yield* Latch.make(false)
       const isDraining = Effect.sync(() => draining.isOpen())
       return Lifecycle.of({
         accepting: Effect.flatMap(isDraining, (stopping) =>
@@ -27,7 +32,10 @@ export class Lifecycle extends Context.Service<
         ),
         startDraining: Effect.asVoid(draining.open),
         isDraining,
-        draining: draining.await
+        draining: draining.await,
+        endDraining: Effect.asVoid(drained.open),
+        isDrained: Effect.sync(() => drained.isOpen()),
+        drained: drained.await
       })
     })
   )

@@ -1,7 +1,9 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
+import type { RunStatus } from "../Schemas/Run.ts"
 import type { EventBatch, NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { Execution } from "./RunRepo.ts"
 
@@ -23,7 +25,11 @@ export class RunEventRepo extends Context.Service<
       after: number,
       limit: number
     ) => Effect.Effect<ReadonlyArray<NumberedEvent>, Unavailable>
-    /** Forgets the batches from the one that begins with `from` on; as fenced as `append`. */
-    readonly truncate: (execution: Execution, from: number) => Effect.Effect<boolean, Unavailable>
+    /** How far a run is: None when it is gone. `lastId` is that of its last kept event, or 0. */
+    readonly glance: (
+      id: RunId
+    ) => Effect.Effect<Option.Option<{ readonly status: RunStatus; readonly lastId: number }>, Unavailable>
+    /** Forgets the batches that begin with `from` to `to`; as fenced as `append`. */
+    readonly truncate: (execution: Execution, from: number, to: number) => Effect.Effect<boolean, Unavailable>
   }
 >()("agentd/Services/RunEventRepo") {}

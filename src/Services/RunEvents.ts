@@ -7,15 +7,16 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { errorEvent } from "../Schemas/ChatEvent.ts"
 import type { RunId } from "../Schemas/Ids.ts"
+import { isTerminal, type RunStatus } from "../Schemas/Run.ts"
 import { endOf, isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import { Lifecycle } from "./Lifecycle.ts"
 import { RunEventRepo } from "./RunEventRepo.ts"
 import { RunRepo } from "./RunRepo.ts"
-import { Signals } from "./Signals.ts"
+import * as RunWatch from "./RunWatch.ts"
 
 const batchesAtOnce = 100
-const pollMillis = 1_000
-const mostFailures = 60
+const awayMillis = 60_000
+const mostReaders = 10_000
 
 /** The events of runs, whichever node executes them. */
 export class RunEvents extends Context.Service<
@@ -23,8 +24,8 @@ export class RunEvents extends Context.Service<
   {
     /**
      * What a run told behind `after`, and then what it tells, until its end: the last event is always `done`
-     * or `error`. When this process stops, or the database is away for a minute, that is an error
-     * `unavailable` with the id of the event before it: from there the stream can be taken up again.
+     * or `error`. When this process stops, has too many readers, or finds no database for a minute, that is
+     * an error `unavailable` with the id of the event before it: from there the stream can be taken up again.
      */
     readonly follow: (id: RunId, after: number) => Stream.Stream<NumberedEvent>
   }
@@ -35,60 +36,64 @@ export class RunEvents extends Context.Service<
       const lifecycle = yield* Lifecycle
       const log = yield* RunEventRepo
       const runs = yield* RunRepo
-      const signals = yield* Signals
+      const watch = yield* RunWatch.make
+      let readers = 0
+
+      /** What comes behind `last`; nothing yet, if the run goes on. */
+      const look = Effect.fnUntraced(function* (id: RunId, last: number) {
+        const found = yield* log.read(id, last, batchesAtOnce)
+        if (found.length > 0) return found
+        const state = yield* log.glance(id)
+        if (Option.isNone(state)) return [{ id: last + 1, event: gone }]
+        const { status } = state.value
+        if (!isTerminal(status)) return (yield* isOver(status)) ? [{ id: last, event: stopping }] : []
+        // What was told between the two looks comes before the end.
+        const rest = yield* log.read(id, last, batchesAtOnce)
+        if (rest.length > 0) return rest
+        const end = Option.flatMapNullishOr(yield* runs.find(id), endOf)
+        return [{ id: last + 1, event: Option.getOrElse(end, () => gone) }]
+      })
+
+      /** A node that stops finishes what it can: until then, who reads what is being executed may stay. */
+      const isOver = (status: RunStatus) =>
+        status === "RUNNING" ? lifecycle.isDrained : lifecycle.isDraining
 
       const follow = Effect.fnUntraced(function* (id: RunId, after: number) {
-        const told = yield* Latch.make(false)
-        yield* (yield* signals.subscribe).pipe(
-          Stream.runForEach((signal) =>
-            signal.type !== "runs" && signal.type !== "watch" && signal.id === id ? told.open : Effect.void
-          ),
-          Effect.forkScoped
+        if (readers >= mostReaders) return Stream.make({ id: after, event: crowded })
+        yield* Effect.acquireRelease(
+          Effect.sync(() => readers++),
+          () => Effect.sync(() => readers--)
         )
+        const told = yield* Latch.make(false)
+        yield* watch(id, told)
         let last = after
-        let failures = 0
-        let announcedAt = Number.NEGATIVE_INFINITY
-        /** Whoever executes it tells then when there is more. */
-        const announce = Effect.gen(function* () {
-          const at = yield* Clock.currentTimeMillis
-          if (at - announcedAt < pollMillis) return
-          announcedAt = at
-          yield* signals.publish({ type: "watch", id })
-        })
+        let awaySince: number | undefined
 
-        const look = Effect.gen(function* () {
-          const found = yield* log.read(id, last, batchesAtOnce)
-          if (found.length > 0) return found
-          const run = yield* runs.find(id)
-          if (Option.isNone(run)) return [{ id: last + 1, event: gone }]
-          const end = endOf(run.value)
-          if (end === undefined) return (yield* lifecycle.isDraining) ? [{ id: last, event: stopping }] : []
-          // What was told between the two looks comes before the end.
-          const rest = yield* log.read(id, last, batchesAtOnce)
-          return rest.length > 0 ? rest : [{ id: last + 1, event: end }]
-        }).pipe(
+        const tryToLook = Effect.suspend(() => look(id, last)).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
-              failures = 0
+              awaySince = undefined
             })
           ),
           Effect.catchTag("Unavailable", () =>
-            Effect.map(lifecycle.isDraining, (isDraining) => {
-              if (isDraining) return [{ id: last, event: stopping }]
-              return ++failures < mostFailures ? [] : [{ id: last, event: away }]
+            Effect.gen(function* () {
+              const at = yield* Clock.currentTimeMillis
+              awaySince ??= at
+              if (yield* lifecycle.isDraining) return [{ id: last, event: stopping }]
+              return at - awaySince < awayMillis ? [] : [{ id: last, event: away }]
             })
           )
         )
         const next = Effect.gen(function* () {
           while (true) {
             told.closeUnsafe()
-            const found: ReadonlyArray<NumberedEvent> = yield* look
+            const found: ReadonlyArray<NumberedEvent> = yield* tryToLook
             if (found.length > 0) {
               last = found.at(-1)?.id ?? last
               return found
             }
-            yield* announce
-            yield* Effect.timeoutOption(Effect.raceFirst(told.await, lifecycle.draining), pollMillis)
+            const stop = (yield* lifecycle.isDraining) ? lifecycle.drained : lifecycle.draining
+            yield* Effect.raceFirst(told.await, stop)
           }
         })
         return Stream.fromIterableEffectRepeat(next).pipe(Stream.takeUntil(({ event }) => isEnd(event)))
@@ -102,3 +107,4 @@ export class RunEvents extends Context.Service<
 const gone = errorEvent("conversation_deleted", "the conversation was deleted")
 const stopping = errorEvent("unavailable", "the service is stopping; take the events up again")
 const away = errorEvent("unavailable", "the database can't be reached; take the events up again")
+const crowded = errorEvent("unavailable", "too many read events here; take them up again later")

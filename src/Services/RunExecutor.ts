@@ -50,10 +50,13 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   const claimant = { worker, leaseMillis, kind }
   const concurrency = kind === "task" ? settings.runConcurrency : settings.turnConcurrency
 
+  // A claim under way holds what it may take: of many slots not all, so that what is made here begins here.
+  const atOnce = kind === "task" ? concurrency : Math.ceil(concurrency / 8)
+
   // Runs that a former process of this name held when it died are nobody's now.
   yield* repo.release(worker, { kind, crashed: true, maxCrashes })
   const handBack = repo.release(worker, { kind, crashed: false, maxCrashes }).pipe(
-    Effect.andThen(signals.publish({ type: "runs" })),
+    Effect.andThen(signals.publish({ type: "runs", kind })),
     Effect.catch((error) => Effect.logWarning("runs not handed back", error.error))
   )
   yield* Effect.addFinalizer(() => handBack)
@@ -97,8 +100,10 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
         ),
         Effect.ensuring(
           Effect.suspend(() => {
+            // Turns wait only where all slots were taken; tasks also for others of their workspace.
+            const isAwaited = kind === "task" || free() <= 0
             if (slots.get(run.id) === slot) slots.delete(run.id)
-            return Effect.andThen(listener?.end ?? Effect.void, awake.open)
+            return Effect.andThen(listener?.end ?? Effect.void, isAwaited ? awake.open : Effect.void)
           })
         ),
         Effect.annotateLogs({ run: run.id }),
@@ -111,7 +116,7 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   /** Slots that a query is about to fill are nobody else's meanwhile. */
   const fill = (query: (limit: number) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>) =>
     Effect.gen(function* () {
-      const limit = free()
+      const limit = Math.min(free(), atOnce)
       if (limit <= 0) return
       reserved += limit
       const since = yield* Clock.currentTimeMillis
@@ -122,6 +127,7 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
         })
       )
       for (const run of taken) yield* begin(run)
+      if (taken.length === limit) yield* awake.open
     }).pipe(Effect.uninterruptible)
 
   const claim = fill((limit) => repo.claim({ ...claimant, limit, perWorkspace: runsPerWorkspace }))
@@ -179,7 +185,7 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   yield* watch.pipe(Effect.delay(Math.min(watchMillis, leaseMillis / 20)), Effect.forever, Effect.forkScoped)
   yield* (yield* signals.subscribe).pipe(
     Stream.runForEach((signal) => {
-      if (signal.type === "runs") return awake.open
+      if (signal.type === "runs") return (signal.kind ?? kind) === kind ? awake.open : Effect.void
       if (signal.type === "watch") return work.watch(signal.id)
       return signal.type === "run" && slots.has(signal.id)
         ? logged("a lease was not renewed", renew([signal.id]))

@@ -9,6 +9,7 @@ const expireMillis = 10_000
 const expireAtOnce = 100
 const pruneMillis = 60_000
 const pruneAtOnce = 200
+const prunePauseMillis = 50
 
 const logged = <A>(what: string, effect: Effect.Effect<A, Unavailable>) =>
   effect.pipe(Effect.catchCause((cause) => Effect.logWarning(what, cause)))
@@ -29,9 +30,8 @@ export const start = Effect.gen(function* () {
     Effect.forever,
     Effect.forkScoped
   )
-  yield* logged("old runs not pruned", Effect.repeat(prune, { while: (isMore) => isMore })).pipe(
-    Effect.andThen(Effect.sleep(pruneMillis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  yield* logged(
+    "old runs not pruned",
+    Effect.repeat(Effect.tap(prune, Effect.sleep(prunePauseMillis)), { while: (isMore) => isMore })
+  ).pipe(Effect.andThen(Effect.sleep(pruneMillis)), Effect.forever, Effect.forkScoped)
 })

@@ -11,7 +11,7 @@ import type { RunId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
 import { cutResults } from "../Schemas/Prompt.ts"
 import type { RunStatus, StoredRun } from "../Schemas/Run.ts"
-import { afterLost, type EventBatch, emptyLog, endOf, logged, resumed } from "../Schemas/RunEvent.ts"
+import { type EventBatch, emptyLog, endOf, logged, resumed } from "../Schemas/RunEvent.ts"
 import type { ToolCall } from "../Schemas/Tool.ts"
 import { noUsage } from "../Schemas/Usage.ts"
 import { AgentLoop, type LoopEvent, type LoopResult, OwnershipLost } from "./AgentLoop.ts"
@@ -35,7 +35,7 @@ type Ending = RunOutcome & { readonly transcript?: LoopResult["transcript"] }
 
 const batchesAtOnce = 100
 const watchMillis = 5_000
-/** From so many runs on, those are forgotten that nobody reads any more. */
+/** Of more runs, the one is forgotten that was heard of least lately: its readers look by themselves. */
 const mostWatched = 1_000
 
 /** The work of a run, from its prompt to its stored end. */
@@ -77,7 +77,7 @@ export class RunWork extends Context.Service<
         let state = emptyLog
         while (true) {
           const more = yield* whileOurs(events.read(run.id, state.lastId, batchesAtOnce))
-          if (more.length === 0) return resumed(state)
+          if (more.length === 0) return resumed(state, run.epoch)
           for (const event of more) state = logged(state, event)
         }
       })
@@ -98,7 +98,7 @@ export class RunWork extends Context.Service<
         const finished = hasJournal ? yield* journals.steps(run.id) : new Map()
         if (hasJournal) {
           const answers = Array.from(finished.values()).filter(({ type }) => type === "model").length
-          const isOurs = yield* log.restart(answers, (from) => events.truncate(execution, from))
+          const isOurs = yield* log.restart(answers, (from, to) => events.truncate(execution, from, to))
           if (!isOurs) return yield* new OwnershipLost()
         }
         return yield* loop.run({
@@ -166,7 +166,10 @@ export class RunWork extends Context.Service<
         const log = yield* EventLog.make({
           state: yield* Effect.catchDefect(toldBefore(run), (defect) =>
             // Events that can't be read hold up no run.
-            Effect.as(Effect.logError("events can't be read", Cause.die(defect)), afterLost(run.epoch))
+            Effect.as(
+              Effect.logError("events can't be read", Cause.die(defect)),
+              resumed(emptyLog, run.epoch)
+            )
           ),
           append: (batches) => events.append(executionOf(run), batches),
           listen: listener?.offer ?? (() => Effect.void),
@@ -241,9 +244,10 @@ export class RunWork extends Context.Service<
         execute,
         watch: (id) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
+            watchers.delete(id)
             watchers.set(id, at + watchMillis)
-            if (watchers.size < mostWatched) return
-            for (const [other, until] of watchers) if (until <= at) watchers.delete(other)
+            const [oldest] = watchers.keys()
+            if (watchers.size > mostWatched && oldest !== undefined) watchers.delete(oldest)
           })
       })
     })

@@ -93,7 +93,7 @@ export class Runs extends Context.Service<
         const local = yield* dispatch.local("task")
         if (local?.reserve() !== true) {
           yield* repo.insert(run)
-          return yield* signals.publish({ type: "runs" })
+          return yield* signals.publish({ type: "runs", kind: "task" })
         }
         const since = (yield* now).getTime()
         const start = { worker, leaseMillis, perWorkspace: runsPerWorkspace }
@@ -102,7 +102,7 @@ export class Runs extends Context.Service<
           return yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 }, since)
         }
         local.giveBack()
-        yield* signals.publish({ type: "runs" })
+        yield* signals.publish({ type: "runs", kind: "task" })
       }, Effect.uninterruptible)
 
       return Runs.of({

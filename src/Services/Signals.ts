@@ -6,11 +6,14 @@ import type * as Stream from "effect/Stream"
 import { RunId } from "../Schemas/Ids.ts"
 
 /**
- * `runs`: there may be a run to take up. `run`: something happened to this one. `watch`: somebody reads its
+ * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one. `watch`: somebody reads its
  * events. `events`: it told more.
  */
 export const Signal = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("runs") }),
+  Schema.Struct({
+    type: Schema.Literal("runs"),
+    kind: Schema.optionalKey(Schema.Literals(["task", "turn"]))
+  }),
   Schema.Struct({ type: Schema.Literals(["run", "watch", "events"]), id: RunId })
 ])
 export type Signal = typeof Signal.Type

@@ -52,17 +52,18 @@ describe("the log of a run's events", () => {
   })
 
   it.each([
-    ["nothing", emptyLog, 1_000_000],
-    ["the first answer", having(thinking, says), 1_000_000],
-    ["a former jump", { ...emptyLog, lastId: 1_000_007 }, 2_000_000],
-    ["a jump that told nothing", { ...emptyLog, lastId: 1_000_000 }, 2_000_000]
-  ])("goes on far behind what an execution before may have told: %s", (_, state, lastId) => {
-    assert.strictEqual(resumed(state).lastId, lastId)
+    ["nothing", emptyLog, 2, 1_000_000],
+    ["the first answer", having(thinking, says), 2, 1_000_000],
+    ["a former jump", { ...emptyLog, lastId: 1_000_007 }, 3, 2_000_000],
+    ["a jump of which nothing is left", having(thinking), 4, 3_000_000],
+    ["more than a range", { ...emptyLog, lastId: 1_000_007 }, 2, 1_000_007]
+  ])("goes on far behind what an execution before may have told: %s", (_, state, epoch, lastId) => {
+    assert.strictEqual(resumed(state, epoch).lastId, lastId)
   })
 
   it("goes on right behind a run that parked", () => {
-    assert.strictEqual(resumed(having(thinking, call("c1"), waits)).lastId, 3)
-    assert.strictEqual(resumed(having(thinking, call("c1"), waits, result("c1"))).lastId, 1_000_000)
+    assert.strictEqual(resumed(having(thinking, call("c1"), waits), 2).lastId, 3)
+    assert.strictEqual(resumed(having(thinking, call("c1"), waits, result("c1")), 2).lastId, 1_000_000)
   })
 })
 

@@ -242,6 +242,7 @@ describe("Chat", () => {
       const draining = yield* Effect.forkChild(drain(10_000))
       yield* TestClock.adjust(10_000)
       yield* Fiber.join(draining)
+      yield* (yield* Lifecycle).endDraining
       const last = (yield* Fiber.join(reading)).at(-1)
       assert.deepInclude(last?.event === "error" ? last.data : {}, { code: "unavailable" })
     }).pipe(Effect.provide(layerScripted()))

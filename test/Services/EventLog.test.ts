@@ -90,8 +90,9 @@ describe("EventLog", () => {
       yield* TestClock.adjust(250)
       yield* log.emit(says("b"))
       yield* TestClock.adjust(250)
-      store.fails = false
       yield* log.emit(says("c"))
+      store.fails = false
+      // Nothing more has to happen for it.
       yield* TestClock.adjust(250)
       assert.deepStrictEqual(appended, [[[1], [2], [3]]])
     })
@@ -147,6 +148,17 @@ describe("EventLog", () => {
       )
       assert.isTrue(kept)
       assert.deepStrictEqual(told, [1, 3])
+    })
+  )
+
+  it.effect("keeps nothing of what comes last when that can't be stored", () =>
+    Effect.gen(function* () {
+      const { log, rest, told } = yield* subject()
+      yield* log.emit(says("a"))
+      const broken = log.write(() => Effect.die(new Error("it can't be stored")), [says("b")])
+      yield* Effect.exit(broken)
+      assert.deepStrictEqual(yield* rest, [[1]])
+      assert.deepStrictEqual(told, [1])
     })
   )
 

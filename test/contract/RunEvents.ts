@@ -1,5 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import type { EventBatch, NumberedEvent, RunEvent } from "../../src/Schemas/RunEvent.ts"
 import { noUsage } from "../../src/Schemas/Usage.ts"
@@ -7,7 +9,7 @@ import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeRun, newRun, unicode } from "../support/Fixtures.ts"
+import { at, makeRun, newId, newRun, unicode } from "../support/Fixtures.ts"
 import { completed, executionOf, subject as ofRuns, times } from "./RunSubject.ts"
 
 const step: JournalStep = { type: "model", text: "", toolCalls: [], usage: noUsage }
@@ -46,6 +48,22 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* ids(Number.MAX_SAFE_INTEGER), [])
         assert.deepStrictEqual(yield* ids(0, 2), [1, 2, 3, 4])
         assert.deepStrictEqual(yield* ids(3, 1), [4])
+      })
+    )
+
+    it.effect("says at a glance how far a run is", () =>
+      Effect.gen(function* () {
+        const { events, execution, id, runs } = yield* subject
+        const glance = events.glance(id)
+        assert.deepStrictEqual(yield* glance, Option.some({ status: "RUNNING" as const, lastId: 0 }))
+        yield* events.append(execution, [batch(1), batch(2, 3_000_001)])
+        assert.deepStrictEqual(yield* glance, Option.some({ status: "RUNNING" as const, lastId: 3_000_001 }))
+        yield* runs.cancel(id, at())
+        assert.deepStrictEqual(
+          yield* glance,
+          Option.some({ status: "CANCELLED" as const, lastId: 3_000_001 })
+        )
+        assert.deepStrictEqual(yield* events.glance(yield* newId<RunId>("run")), Option.none())
       })
     )
 
@@ -88,7 +106,9 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const { events, execution, ids } = yield* subject
         yield* events.append(execution, [batch(1), batch(2, 3), batch(4, 5), batch(6)])
-        assert.isTrue(yield* events.truncate(execution, 4))
+        assert.isTrue(yield* events.truncate(execution, 4, 5))
+        assert.deepStrictEqual(yield* ids(), [1, 2, 3, 6])
+        assert.isTrue(yield* events.truncate(execution, 4, 6))
         assert.deepStrictEqual(yield* ids(), [1, 2, 3])
         assert.isTrue(yield* events.append(execution, [batch(1_000_001)]))
         assert.deepStrictEqual(yield* ids(2), [3, 1_000_001])
@@ -105,7 +125,7 @@ export const suite = (it: It) =>
         const heir = executionOf(b, taken ?? assert.fail())
         for (const stale of [execution, { ...heir, worker: a }, { ...heir, epoch: 9 }]) {
           assert.isFalse(yield* events.append(stale, [batch(3)]))
-          assert.isFalse(yield* events.truncate(stale, 1))
+          assert.isFalse(yield* events.truncate(stale, 1, 9))
           assert.isFalse(yield* journal.record(stale, 0, step, [batch(3)]))
           assert.isFalse(yield* approvals.park(stale, [], [batch(3)]))
           assert.isFalse(yield* runs.finish(stale, completed, times, [batch(3)]))
@@ -114,7 +134,7 @@ export const suite = (it: It) =>
         assert.isTrue(yield* events.append(heir, [batch(3)]))
         yield* runs.cancel(heir.id, at())
         assert.isFalse(yield* events.append(heir, [batch(4)]))
-        assert.isFalse(yield* events.truncate(heir, 1))
+        assert.isFalse(yield* events.truncate(heir, 1, 9))
         assert.isFalse(yield* runs.finish(heir, completed, times, [batch(4)]))
         assert.deepStrictEqual(yield* ids(), [1, 2, 3])
       })

@@ -17,7 +17,7 @@ export const layer = HttpApiBuilder.group(
       send: ({ payload }) =>
         Effect.map(
           Effect.flatMap(CurrentUser, (user) => chat.send(user, payload)),
-          eventStream
+          (events) => eventStream(events)
         ),
       list: ({ query }) =>
         data((user) =>

@@ -12,16 +12,16 @@ const comment = utf8.encode(":\n\n")
 /**
  * Frames events as Server-Sent Events with their ids and a comment after every 10 s of silence.
  * Events that are ready together go out in one write. A defect ends the stream with an `error` event
- * that says nothing of the cause (CONTRACT.md section 7).
+ * that says nothing of the cause and has the id of the event before it, so that no event is passed over (CONTRACT.md section 7).
  */
-export const eventStream = (events: Stream.Stream<NumberedEvent>) =>
+export const eventStream = (events: Stream.Stream<NumberedEvent>, after = 0) =>
   HttpApiSchema.withHeaders({
-    body: Stream.unwrap(Effect.sync(() => frames(events))),
+    body: Stream.unwrap(Effect.sync(() => frames(events, after))),
     headers: { "cache-control": "no-cache" as const, "x-accel-buffering": "no" as const }
   })
 
-const frames = (events: Stream.Stream<NumberedEvent>): Stream.Stream<Uint8Array> => {
-  let lastId = 0
+const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Stream<Uint8Array> => {
+  let lastId = after
   let lastMillis: number | undefined
 
   const frame = ({ event: { data, event }, id }: NumberedEvent) => {
@@ -52,7 +52,7 @@ const frames = (events: Stream.Stream<NumberedEvent>): Stream.Stream<Uint8Array>
       Stream.fromEffect(
         Effect.as(
           Effect.logError("a chat stream failed", cause),
-          utf8.encode(frame({ id: lastId + 1, event: errorEvent("internal_error", "internal error") }))
+          utf8.encode(frame({ id: lastId, event: errorEvent("internal_error", "internal error") }))
         )
       )
     ),

@@ -35,11 +35,13 @@ const layerExtension = HttpApiBuilder.group(
     return handlers.handleAll({
       get: ({ params }) => data((user) => runs.get(user, params.id)),
       cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),
-      events: ({ headers, params }) =>
-        Effect.map(
-          Effect.flatMap(CurrentUser, (user) => runs.events(user, params.id, headers["last-event-id"] ?? 0)),
-          eventStream
+      events: ({ headers, params }) => {
+        const after = headers["last-event-id"] ?? 0
+        return Effect.map(
+          Effect.flatMap(CurrentUser, (user) => runs.events(user, params.id, after)),
+          (events) => eventStream(events, after)
         )
+      }
     })
   })
 )

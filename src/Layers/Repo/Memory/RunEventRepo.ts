@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { RunEventRepo } from "../../../Services/RunEventRepo.ts"
 import { isLatest, logEvents, Store } from "./Store.ts"
 
@@ -23,12 +24,19 @@ export const layer = Layer.effect(
               .slice(0, limit)
               .flatMap((batch) => batch.filter((event) => event.id > after))
           ),
-        truncate: (execution, from) =>
+        glance: (id) =>
+          Effect.sync(() =>
+            Option.map(Option.fromNullishOr(tables.runs.get(id)), ({ status }) => ({
+              status,
+              lastId: events.get(id)?.at(-1)?.at(-1)?.id ?? 0
+            }))
+          ),
+        truncate: (execution, from, to) =>
           Effect.sync(() => {
             if (!isLatest(tables, execution)) return false
             events.set(
               execution.id,
-              (events.get(execution.id) ?? []).filter(([first]) => first.id < from)
+              (events.get(execution.id) ?? []).filter(([first]) => first.id < from || first.id > to)
             )
             return true
           })

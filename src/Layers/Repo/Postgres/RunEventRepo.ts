@@ -1,13 +1,15 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { RunStatus } from "../../../Schemas/Run.ts"
 import { NumberedEvent } from "../../../Schemas/RunEvent.ts"
 import { RunEventRepo } from "../../../Services/RunEventRepo.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
 import { logging } from "./EventBatches.ts"
-import { returnedRow, rows } from "./Rows.ts"
+import { firstRow, returnedRow, rows } from "./Rows.ts"
 
+const glance = firstRow(Schema.Struct({ status: RunStatus, lastId: Schema.Int }))
 const batches = rows(Schema.Struct({ events: Schema.Array(NumberedEvent) }))
 
 export const layer = Layer.effect(
@@ -38,11 +40,20 @@ export const layer = Layer.effect(
             (found) => found.flatMap(({ events }) => events.filter((event) => event.id > after))
           )
         ),
-      truncate: (execution, from) =>
+      glance: (id) =>
+        run(
+          glance(sql`
+            select status, coalesce((
+              select last_id from run_events where run_id = runs.id order by first_id desc limit 1), 0)::float8
+              as "lastId"
+            from runs where id = ${id}`)
+        ),
+      truncate: (execution, from, to) =>
         run(
           returnedRow(sql`
             with owner as (${owner(execution)}), gone as (
-              delete from run_events where run_id in (select id from owner) and first_id >= ${from}::bigint)
+              delete from run_events
+              where run_id in (select id from owner) and first_id between ${from}::bigint and ${to}::bigint)
             select id from owner`)
         )
     })

@@ -29,8 +29,9 @@ export const statements = [
   `alter table runs add column error_code text`,
   `alter table runs add column pruned smallint not null default 0`,
   `alter table runs add check ((kind = 'turn') = (conversation_id is not null and reply_id is not null))`,
-  `update runs set finished_at = updated_at
-    where finished_at is null and status in ('COMPLETED', 'FAILED', 'CANCELLED')`,
+  // They have no events that could be forgotten.
+  `update runs set finished_at = coalesce(finished_at, updated_at), pruned = 1
+    where status in ('COMPLETED', 'FAILED', 'CANCELLED')`,
   counting("count_inserted_runs", made),
   counting("count_deleted_runs", gone),
   counting("count_updated_runs", `${made} union all ${gone}`),
