@@ -21,6 +21,7 @@ import { Signals } from "./Signals.ts"
 
 const pollMillis = 1_000
 const watchMillis = 500
+/** What one query takes at most: the other slots are free for what is made here meanwhile. */
 
 const logged = <A>(what: string, effect: Effect.Effect<A, Unavailable>) =>
   effect.pipe(Effect.catchCause((cause) => Effect.logWarning(what, cause)))
@@ -117,7 +118,7 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   const fill = (query: (limit: number) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>) =>
     Effect.gen(function* () {
       const limit = Math.min(free(), atOnce)
-      if (limit <= 0) return
+      if (limit <= 0) return false
       reserved += limit
       const since = yield* Clock.currentTimeMillis
       const taken = yield* Effect.ensuring(
@@ -127,8 +128,8 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
         })
       )
       for (const run of taken) yield* begin(run)
-      if (taken.length === limit) yield* awake.open
-    }).pipe(Effect.uninterruptible)
+      return taken.length === limit
+    }).pipe(Effect.uninterruptible, Effect.repeat({ while: (isMore) => isMore }))
 
   const claim = fill((limit) => repo.claim({ ...claimant, limit, perWorkspace: runsPerWorkspace }))
   const takeOver = fill((limit) => repo.takeOver({ ...claimant, limit, maxCrashes }))

@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import { Chat } from "../../src/Services/Chat.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
 import { RunWork } from "../../src/Services/RunWork.ts"
@@ -39,6 +41,28 @@ describe("RunExecutor, slots", () => {
       yield* TestClock.adjust(100)
       assert.strictEqual(most, 2)
     }).pipe(Effect.provide(layerFaulty({ runConcurrency: 2 })))
+  )
+
+  it.effect("begins a chat turn at once also while a claim is under way", () =>
+    Effect.gen(function* () {
+      const { user, workspaceId } = yield* makeTenant()
+      const chat = yield* Chat
+      const model = yield* ScriptedModel
+      const faults = yield* Faults
+      model.script = () => Stream.fromIterable(says("at once"))
+      let claims = 0
+      faults.before = (what) => (what === "claim" && ++claims === 1 ? Effect.sleep(5_000) : Effect.void)
+      yield* TestClock.adjust(1_000)
+      assert.strictEqual(claims, 1)
+      const events = yield* chat.send(user, { workspaceId, content: "hello" })
+      const told = yield* Effect.forkChild(Stream.runCollect(events))
+      yield* TestClock.adjust(0)
+      const asked = model.requests.length
+      // The claim can't be interrupted.
+      yield* TestClock.adjust(5_000)
+      assert.strictEqual(asked, 1)
+      assert.strictEqual((yield* Fiber.join(told)).at(-1)?.event.event, "done")
+    }).pipe(Effect.provide(layerFaulty()))
   )
 
   it.effect("takes over what a dead node left before what waits", () =>
