@@ -12,6 +12,8 @@ export interface ModelCall {
   readonly step: number
   readonly at: number
   answeredAt: number | null
+  /** The words of a streamed answer, with when each was sent. */
+  readonly words: Array<{ readonly word: string; readonly at: number }>
   /** When the connection was gone before the answer was whole. */
   brokenAt: number | null
 }
@@ -58,11 +60,14 @@ export const until = async (is: () => boolean | Promise<boolean>, millis: number
 }
 
 const slowMillis = 3_000
+const wordMillis = 50
 
 /**
  * A model that speaks as OpenAI does: for `job <n>` it calls the tool `count` in each of two answers and
  * says `done <n>` in the third. `job <n> write` calls `write` first, `job <n> slow` takes seconds for its
- * first answer, and the first answer to `job <n> hang` never ends.
+ * first answer, and the first answer to `job <n> hang` never ends. To `job <n> stream <words>` it only
+ * answers, in so many words, one every 50 ms, none of which it ever says again; to `job <n> count stream
+ * <words>` (or `write`) it does so after one call of that tool. In a conversation the last message counts.
  */
 export const startModel = async (delayMillis: number) => {
   const calls: Array<ModelCall> = []
@@ -71,12 +76,23 @@ export const startModel = async (delayMillis: number) => {
     const at = Date.now()
     const body = await bodyOf(request)
     const [, node] = /^\/node(\d+)\//.exec(request.url ?? "") ?? []
-    const prompt = body.messages.find(({ role }: Body) => role === "user").content
+    const asked = body.messages.findLastIndex(({ role }: Body) => role === "user")
+    const prompt = body.messages[asked].content
     const text = typeof prompt === "string" ? prompt : prompt.map((part: Body) => part.text).join("")
-    const [, number, kind] = /job (\d+) ?(\w*)/.exec(text) ?? []
+    const [, number, kind, length] =
+      /job (\d+)(?: (count|write|slow|hang))?(?: stream (\d+))?/.exec(text) ?? []
     const job = Number(number)
-    const step = body.messages.filter(({ role }: Body) => role === "tool").length
-    const call: ModelCall = { node: Number(node), job, step, at, answeredAt: null, brokenAt: null }
+    const step = body.messages.slice(asked).filter(({ role }: Body) => role === "tool").length
+    const call: ModelCall = {
+      node: Number(node),
+      job,
+      step,
+      at,
+      answeredAt: null,
+      words: [],
+      brokenAt: null
+    }
+    const attempt = calls.filter((other) => other.job === job).length
     calls.push(call)
     response.once("close", () => {
       if (call.answeredAt === null) call.brokenAt = Date.now()
@@ -95,11 +111,8 @@ export const startModel = async (delayMillis: number) => {
     const delta = (given: object, finish_reason: string | null = null) =>
       send([{ index: 0, delta: given, finish_reason }])
 
-    response.writeHead(200, { "content-type": "text/event-stream" })
-    delta({ role: "assistant", content: step < 2 ? `working on ${step}` : "done" })
-    if (kind === "hang" && step === 0) return
-    await sleep(kind === "slow" && step === 0 ? slowMillis : timing.delayMillis)
-    if (step < 2) {
+    const toolSteps = length === undefined ? 2 : kind === undefined ? 0 : 1
+    const callTool = () => {
       const wanted = kind === "write" && step === 0 ? "write" : "count"
       const tool = body.tools
         ?.map((given: Body) => given.function.name)
@@ -109,9 +122,29 @@ export const startModel = async (delayMillis: number) => {
         tool_calls: [{ index: 0, id: `call_${job}_${step}`, type: "function", function: called }]
       })
       delta({}, "tool_calls")
-    } else {
-      delta({ content: ` ${job}` })
+    }
+    const sayWords = async (count: number) => {
+      for (let n = 0; n < count && call.brokenAt === null; n++) {
+        const word = `${job}.${attempt}.${n} `
+        call.words.push({ word, at: Date.now() })
+        delta({ content: word })
+        await sleep(wordMillis)
+      }
+    }
+
+    response.writeHead(200, { "content-type": "text/event-stream" })
+    if (step === toolSteps && length !== undefined) {
+      await sayWords(Number(length))
       delta({}, "stop")
+    } else {
+      delta({ role: "assistant", content: step < toolSteps ? `working on ${step}` : "done" })
+      if (kind === "hang" && step === 0) return
+      await sleep(kind === "slow" && step === 0 ? slowMillis : timing.delayMillis)
+      if (step < toolSteps) callTool()
+      else {
+        delta({ content: ` ${job}` })
+        delta({}, "stop")
+      }
     }
     send([], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } })
     call.answeredAt = Date.now()
