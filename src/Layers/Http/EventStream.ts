@@ -12,11 +12,27 @@ const comment = utf8.encode(":\n\n")
 /**
  * Frames events as Server-Sent Events with their ids and a comment after every 10 s of silence.
  * Events that are ready together go out in one write. A defect ends the stream with an `error` event
- * that says nothing of the cause and has the id of the event before it, so that no event is passed over (CONTRACT.md section 7).
+ * that says nothing of the cause, and has the id of the event before it so that none is passed over
+ * (CONTRACT.md section 7).
  */
-export const eventStream = (events: Stream.Stream<NumberedEvent>, after = 0) =>
+export const eventStream = (events: Stream.Stream<NumberedEvent>) =>
+  answer(Stream.suspend(() => frames(events, 0)))
+
+/**
+ * The same for who goes on behind the event `after`. It begins with a comment: the head of an answer goes out
+ * with its first byte, and an event may be far.
+ */
+export const resumedEventStream = (events: Stream.Stream<NumberedEvent>, after: number) =>
+  answer(
+    Stream.concat(
+      Stream.succeed(comment),
+      Stream.suspend(() => frames(events, after))
+    )
+  )
+
+const answer = (body: Stream.Stream<Uint8Array>) =>
   HttpApiSchema.withHeaders({
-    body: Stream.unwrap(Effect.sync(() => frames(events, after))),
+    body,
     headers: { "cache-control": "no-cache" as const, "x-accel-buffering": "no" as const }
   })
 

@@ -5,7 +5,7 @@ import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data } from "./Data.ts"
-import { eventStream } from "./EventStream.ts"
+import { resumedEventStream } from "./EventStream.ts"
 
 const defaultLimit = 20
 
@@ -39,7 +39,7 @@ const layerExtension = HttpApiBuilder.group(
         const after = headers["last-event-id"] ?? 0
         return Effect.map(
           Effect.flatMap(CurrentUser, (user) => runs.events(user, params.id, after)),
-          (events) => eventStream(events, after)
+          (events) => resumedEventStream(events, after)
         )
       }
     })
