@@ -237,6 +237,32 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     assert.deepStrictEqual((await messages(0, withTool.conversationId)).slice(1), [toolMessage])
   })
 
+  it("a stream of a node that was frozen goes on with what its successor tells", {
+    timeout: 20_000
+  }, async () => {
+    const turn = await send(0, "stream 40")
+    await says(turn.reader, 8)
+    void nodes.server(0).stop("SIGSTOP")
+    await until(
+      async () => (await messages(1, turn.conversationId)).length === 2,
+      12_000,
+      "the other node has stored the reply"
+    )
+    assert.strictEqual(turn.reader.ended(), undefined)
+    void nodes.server(0).stop("SIGCONT")
+    const at = Date.now()
+    assert.strictEqual(await closes(turn.reader, 5_000), "whole")
+    report(`frozen in mid-answer: the stream ended ${Date.now() - at} ms after SIGCONT`)
+    const message = assertAnswered(turn.reader.events)
+    assert.deepStrictEqual(assertClean(await replay(0, turn.turnId), []), message)
+    assert.deepStrictEqual((await messages(0, turn.conversationId)).slice(1), [message])
+    assert.deepStrictEqual(
+      asked(turn.job).map(({ node }) => node),
+      [0, 1]
+    )
+    await assertFree(0, turn.conversationId, 2)
+  })
+
   it("a decision on another node lets the same stream go on", async () => {
     const waits: Array<number> = []
     for (const decision of ["approve", "approve", "reject"]) {
