@@ -530,8 +530,8 @@ describe("chat turns and tasks on the embedded database", () => {
       `embedded, after kill -9: asked again ${again.join(", ")} ms after it listens, ` +
         `which took ${startMillis} ms`
     )
-    // The first question loads the package of the provider: on a machine that is busy that takes longer too.
-    for (const millis of again) assert.isBelow(millis, Math.max(1_000, startMillis / 2))
+    // The first question loads packages, as the start does (1.3 s on a quiet machine): it is as slow on a busy one.
+    for (const millis of again) assert.isBelow(millis, Math.max(1_000, startMillis * 0.75))
     for (const reader of [rest, restOfTask]) assert.strictEqual(await closes(reader, 10_000), "whole")
 
     const message = assertAnswered([...chat.events, ...rest.events])
