@@ -27,7 +27,7 @@ describe("ids of events", () => {
       for (const epoch of [1, 2, 3, 4]) {
         yield* repo.claim({ worker: "gone", leaseMillis, limit: 1, perWorkspace: 8 })
         const execution = { id, worker: "gone", epoch }
-        assert.isTrue(yield* events.truncate(execution, 1))
+        assert.isTrue(yield* events.truncate(execution, 1, last))
         if (epoch === 3) assert.isTrue(yield* events.append(execution, [[thinking(last)]]))
         yield* repo.release("gone", { crashed: false, maxCrashes: 3 })
       }
