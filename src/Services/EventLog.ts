@@ -21,7 +21,10 @@ const flushMillis = 250
 
 /** The events of one execution: told at once to whoever listens here, and kept for everybody else. */
 export interface EventLog {
-  /** Keeps it with the next write, or by itself after 250 ms. What was told of before is left out. */
+  /**
+   * Keeps it with the next write, or by itself after 250 ms; the first at once, if somebody reads elsewhere.
+   * What was told of before is left out.
+   */
   readonly emit: (event: RunEvent) => Effect.Effect<void>
   /**
    * Writes what is not kept yet together with something else, one write at a time; it counts as kept when
@@ -45,19 +48,22 @@ export interface EventLog {
 }
 
 /**
- * `append` writes batches alone; `listen` is told of every event, and `kept` of every write.
+ * `append` writes batches alone; `listen` is told of every event, and `kept` of every write; `isRead` says
+ * whether somebody reads elsewhere.
  */
 export const make = Effect.fnUntraced(function* (options: {
   readonly state: LogState
   readonly append: (batches: ReadonlyArray<EventBatch>) => Effect.Effect<boolean, Unavailable>
   readonly listen: (event: NumberedEvent) => Effect.Effect<void>
   readonly kept: Effect.Effect<void>
+  readonly isRead: Effect.Effect<boolean>
 }) {
   const one = yield* Semaphore.make(1)
   const waiting = yield* Latch.make(false)
   let state = options.state
   /** Those in the front may be on their way, and so do not change; events are added to the last one. */
   let batches: Array<[NumberedEvent, ...Array<NumberedEvent>]> = []
+  let hasFlushed = false
   let open: [NumberedEvent, ...Array<NumberedEvent>] | undefined
 
   const number = (event: RunEvent): NumberedEvent => {
@@ -119,7 +125,9 @@ export const make = Effect.fnUntraced(function* (options: {
     }),
     flushing: Effect.gen(function* () {
       yield* waiting.await
-      yield* Effect.sleep(flushMillis)
+      const isUrgent = !hasFlushed && (yield* options.isRead)
+      hasFlushed = true
+      yield* Effect.sleep(isUrgent ? 0 : flushMillis)
       waiting.closeUnsafe()
       if (open === undefined && batches.length === 0) return
       const isOurs = yield* Effect.onError(write(options.append), () => waiting.open)

@@ -163,6 +163,7 @@ export class RunWork extends Context.Service<
       }
 
       const execute = Effect.fn("RunWork.execute")(function* (run: StoredRun, listener?: EventListener) {
+        const isRead = Effect.map(Clock.currentTimeMillis, (at) => (watchers.get(run.id) ?? 0) > at)
         const log = yield* EventLog.make({
           state: yield* Effect.catchDefect(toldBefore(run), (defect) =>
             // Events that can't be read hold up no run.
@@ -173,8 +174,9 @@ export class RunWork extends Context.Service<
           ),
           append: (batches) => events.append(executionOf(run), batches),
           listen: listener?.offer ?? (() => Effect.void),
-          kept: Effect.flatMap(Clock.currentTimeMillis, (at) =>
-            (watchers.get(run.id) ?? 0) > at ? signals.publish({ type: "events", id: run.id }) : Effect.void
+          isRead,
+          kept: Effect.flatMap(isRead, (is) =>
+            is ? signals.publish({ type: "events", id: run.id }) : Effect.void
           )
         })
         let usage = noUsage

@@ -17,7 +17,7 @@ const idsOf = (batches: ReadonlyArray<EventBatch>) => batches.map((batch) => bat
 const subject = Effect.fnUntraced(function* (state: LogState = emptyLog) {
   const appended: Array<ReadonlyArray<ReadonlyArray<number>>> = []
   const told: Array<number> = []
-  const store = { fails: false }
+  const store = { fails: false, isRead: false }
   let kept = 0
   const log = yield* EventLog.make({
     state,
@@ -28,7 +28,8 @@ const subject = Effect.fnUntraced(function* (state: LogState = emptyLog) {
         return Effect.succeed(true)
       }),
     listen: ({ id }) => Effect.sync(() => void told.push(id)),
-    kept: Effect.sync(() => void kept++)
+    kept: Effect.sync(() => void kept++),
+    isRead: Effect.sync(() => store.isRead)
   })
   yield* Effect.forkChild(log.flushing)
   /** What the next write takes with it. */
@@ -63,6 +64,21 @@ describe("EventLog", () => {
       assert.deepStrictEqual(appended, [[[1, 2, 3, 4]], [[5]]])
       yield* TestClock.adjust(10_000)
       assert.strictEqual(appended.length, 2)
+    })
+  )
+
+  it.effect("writes what comes first at once if somebody reads elsewhere", () =>
+    Effect.gen(function* () {
+      const { appended, log, store } = yield* subject()
+      store.isRead = true
+      yield* log.emit(says("a"))
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(appended, [[[1]]])
+      yield* log.emit(says("b"))
+      yield* TestClock.adjust(249)
+      assert.strictEqual(appended.length, 1)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(appended, [[[1]], [[2]]])
     })
   )
 
