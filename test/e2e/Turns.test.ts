@@ -432,7 +432,7 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     await Promise.all([says(turn.reader, 8), says(visitor, 2)])
     const at = Date.now()
     const exit = nodes.server(0).stop("SIGTERM")
-    assert.strictEqual(await closes(visitor, 1_000), "whole")
+    assert.strictEqual(await closes(visitor, 3_000), "whole")
     assertGrowing(visitor.events.slice(0, -1))
     assert.strictEqual(visitor.events.at(-1)?.data.code, "unavailable")
     const back = await follow(1, other.turnId, visitor.lastId())
