@@ -134,7 +134,7 @@ export const make = Effect.fnUntraced(function* (options: {
       // Whoever executes this hears of it by itself.
       if (!isOurs) return yield* Effect.never
     }).pipe(
-      Effect.catch((error) => Effect.logWarning("events not kept yet", error.error)),
+      Effect.catch((error) => Effect.logDebug("events not kept yet", error.error)),
       Effect.catchDefect((defect) => Effect.logError("events can't be kept", Cause.die(defect))),
       Effect.forever
     )
