@@ -25,48 +25,109 @@ export interface ScheduleProblem {
   readonly problem: string
 }
 
+/** Names that were found good: asking costs more than computing an instant. */
+const knownZones = new Set<string>()
+const mostKnownZones = 1_000
+
 /** Whether this is the name of an IANA time zone; an offset such as `+02:00` is none. */
 export const isTimeZone = (name: string): boolean => {
+  if (knownZones.has(name)) return true
   if (!/^[A-Za-z]/.test(name)) return false
   try {
     new Intl.DateTimeFormat("en", { timeZone: name })
-    return true
   } catch {
     return false
   }
+  if (knownZones.size < mostKnownZones) knownZones.add(name)
+  return true
+}
+
+/** A schedule in its time zone, ready to compute. */
+export interface Instants {
+  /** The first instant after `after` at which it fires; null where there is none. */
+  readonly next: (after: Date) => Date | null
 }
 
 /**
- * Up to `count` instants after `after` at which the schedule fires in the time zone, as croner 11 computes
- * them with its default daylight-saving rule. At least one, or the reason why there is none
- * (CONTRACT.md section 4, cron job): not an expression of 5 fields, 6 with seconds first, or an alias;
- * refused by croner; never fires; no IANA time zone.
+ * The instants of a schedule in a time zone, as croner 11 computes them with its default daylight-saving rule,
+ * from around `from` to 60 years later; or why it is none (CONTRACT.md section 4, cron job): not an expression
+ * of 5 fields, 6 with seconds first, or an alias; refused by croner; no IANA time zone.
  */
+export const instantsOf = (
+  schedule: string,
+  timezone: string,
+  from: Date
+): Result.Result<Instants, ScheduleProblem> => {
+  const year = from.getUTCFullYear()
+  const key = JSON.stringify([schedule, timezone, year])
+  const ready = readyInstants.get(key)
+  if (ready !== undefined) return Result.succeed(ready)
+  if (!isTimeZone(timezone)) return invalid("timezone", "must be the name of an IANA time zone")
+  const fields = fieldsOf(schedule)
+  if (fields === undefined) return invalid("schedule", formOfExpression)
+  if (!(year <= lastYear)) return Result.succeed({ next: () => null })
+  try {
+    const instants = computed(fields, timezone, year)
+    if (readyInstants.size >= mostReadyInstants) readyInstants.clear()
+    readyInstants.set(key, instants)
+    return Result.succeed(instants)
+  } catch (error) {
+    return invalid("schedule", reasonOf(error))
+  }
+}
+
+/** Reading an expression takes as long as computing from it, and jobs move on from slot to slot. */
+const readyInstants = new Map<string, Instants>()
+const mostReadyInstants = 1_000
+
+/**
+ * Croner tries every second of an hour that daylight saving skips, which is bounded here. No part of a minute is
+ * skipped, so its first and last second tell whether any of it is there; and what is skipped has no hole, so
+ * the first and last minute of an hour tell whether any of that is there.
+ */
+const computed = (fields: ReadonlyArray<string>, timezone: string, year: number): Instants => {
+  const [seconds = "0", minutes = "*", hours = "*", ...days] = fields
+  const years = `${year - 1}-${Math.min(year + horizonYears, lastYear)}`
+  const cronOf = (second: string, minute: string) =>
+    new Cron([second, minute, hours, ...days, years].join(" "), { timezone, paused: true })
+  const every = cronOf(seconds, minutes)
+  const ends = (field: string) => (/^\d+$/u.test(field) ? field : endsOf(field))
+  const [secondEnds, minuteEnds] = [ends(seconds), ends(minutes)]
+  const isSparse = secondEnds === seconds
+  if (isSparse && minuteEnds === minutes) return { next: (after) => every.nextRun(after) }
+  const minutely = isSparse ? every : cronOf(secondEnds, minutes)
+  const hourly = hours === "*" ? minutely : cronOf(secondEnds, minuteEnds)
+  return {
+    next: (after) => {
+      if (hourly !== minutely && hourly.nextRun(after) === null) return null
+      const near = minutely.nextRun(after)
+      if (isSparse || near === null) return near
+      return every.nextRun(new Date(Math.max(after.getTime(), near.getTime() - 60_000)))
+    }
+  }
+}
+
+/** The first and the last of the seconds or minutes that a field means; itself where they are one. */
+const endsOf = (field: string): string => {
+  const cron = new Cron(`${field} * * * * *`, { timezone: "UTC", paused: true })
+  const first = cron.nextRun(new Date(-1))?.getUTCSeconds()
+  const last = cron.previousRuns(1, new Date(60_000))[0]?.getUTCSeconds()
+  return first === undefined || first === last ? field : `${first},${last}`
+}
+
+/** Up to `count` instants after `after`: at least one, or the reason why there is none, as `instantsOf` says. */
 export const nextInstants = (
   schedule: string,
   timezone: string,
   after: Date,
   count: number
-): Result.Result<ReadonlyArray<Date>, ScheduleProblem> => {
-  if (!isTimeZone(timezone)) return invalid("timezone", "must be the name of an IANA time zone")
-  const fields = fieldsOf(schedule)
-  if (fields === undefined) return invalid("schedule", formOfExpression)
-  const year = after.getUTCFullYear()
-  if (!(year <= lastYear)) return invalid("schedule", "never fires")
-  const years = `${year - 1}-${Math.min(year + horizonYears, lastYear)}`
-  const withSeconds = (seconds: string) =>
-    new Cron([seconds, ...fields.slice(1), years].join(" "), { timezone, paused: true })
-  try {
-    const [seconds = "0"] = fields
-    const cron = withSeconds(seconds)
-    // Whether any minute fits is found out with few seconds of it: all of them would take sixty times as long.
-    const fires = /^\d+$/u.test(seconds) || withSeconds("0,1").nextRun(after) !== null
-    const instants = fires ? cron.nextRuns(count, after) : []
+): Result.Result<ReadonlyArray<Date>, ScheduleProblem> =>
+  Result.flatMap(instantsOf(schedule, timezone, after), ({ next }) => {
+    const instants: Array<Date> = []
+    let at = next(after)
+    for (; at !== null && instants.length < count; at = next(at)) instants.push(at)
     return instants.length === 0 ? invalid("schedule", "never fires") : Result.succeed(instants)
-  } catch (error) {
-    return invalid("schedule", reasonOf(error))
-  }
-}
+  })
 
 /** The six fields of an expression; undefined for what is none, an alias that is unknown among them. */
 const fieldsOf = (schedule: string): ReadonlyArray<string> | undefined => {
