@@ -101,11 +101,12 @@ const computed = (fields: ReadonlyArray<string>, timezone: string, year: number)
     next: (after) => {
       if (hourly !== minutely && hourly.nextRun(after) === null) return null
       const near = minutely.nextRun(after)
-      if (isSparse || near === null) return near
-      return every.nextRun(new Date(Math.max(after.getTime(), near.getTime() - 60_000)))
+      return near === null || minuteOf(near) > minuteOf(after) ? near : every.nextRun(after)
     }
   }
 }
+
+const minuteOf = (at: Date) => Math.floor(at.getTime() / 60_000)
 
 /** The first and the last of the seconds or minutes that a field means; itself where they are one. */
 const endsOf = (field: string): string => {
