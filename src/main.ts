@@ -3,6 +3,7 @@ import * as Application from "./Layers/Application.ts"
 import * as Database from "./Layers/Database.ts"
 import * as Repo from "./Layers/Repo.ts"
 import { runMain } from "./Layers/Runtime.ts"
+import * as Scheduler from "./Layers/Scheduler.ts"
 import * as SecretBox from "./Layers/SecretBox.ts"
 import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
@@ -10,7 +11,7 @@ import * as RunExecutor from "./Services/RunExecutor.ts"
 
 /** The service as `npm start` runs it, from the network down to the database. */
 export const layer = Server.layer.pipe(
-  Layer.provide(RunExecutor.layer),
+  Layer.provide([RunExecutor.layer, Scheduler.layer]),
   Layer.provide(Application.layer),
   Layer.provide(SecretBox.layer),
   Layer.provide(Repo.layerPostgres),

@@ -2,12 +2,14 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { CronFire } from "../Schemas/CronFire.ts"
 import { CreateCronJob, CronJob, PreviewSchedule, UpdateCronJob } from "../Schemas/CronJob.ts"
 import type { CronJobId } from "../Schemas/Ids.ts"
+import { Run } from "../Schemas/Run.ts"
 import { Timestamp } from "../Schemas/Timestamp.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { NotFound } from "./Errors.ts"
-import { created, data, listQuery, pathId } from "./Fields.ts"
+import { AgentInactive, NotFound } from "./Errors.ts"
+import { created, data, listQuery, maxOffset, pathId, removed, wholeNumber } from "./Fields.ts"
 
 /** Specification, Cron jobs. */
 export const CronJobs = HttpApiGroup.make("cronJobs")
@@ -46,6 +48,44 @@ export const CronJobsExtension = HttpApiGroup.make("cronJobsExtension")
       OpenApi.annotations({
         summary: "Show when a schedule fires",
         description: "The next `count` (5) instants after `after` (now), as cron jobs compute them."
+      })
+    ),
+    HttpApiEndpoint.get("get", "/api/cron-jobs/:id", {
+      params: { id: pathId<CronJobId>() },
+      success: data(CronJob),
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Read a cron job" })),
+    HttpApiEndpoint.delete("remove", "/api/cron-jobs/:id", {
+      params: { id: pathId<CronJobId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Delete a cron job and its ledger; its runs stay without one" })
+    ),
+    HttpApiEndpoint.get("fires", "/api/cron-jobs/:id/fires", {
+      params: { id: pathId<CronJobId>() },
+      query: {
+        limit: Schema.optionalKey(wholeNumber(1, 100)),
+        offset: Schema.optionalKey(wholeNumber(0, maxOffset))
+      },
+      success: data(Schema.Array(CronFire)),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List what became of the slots of a cron job, newest first",
+        description:
+          "`limit` is 1 to 100 (50). `outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off."
+      })
+    ),
+    HttpApiEndpoint.post("run", "/api/cron-jobs/:id/run", {
+      params: { id: pathId<CronJobId>() },
+      success: created(Run),
+      error: [NotFound, AgentInactive]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Run a cron job now, whatever its schedule",
+        description:
+          "Also while it is off, and while another run of it is active. It is no slot and not in the ledger."
       })
     )
   )

@@ -3,6 +3,7 @@ import * as MemoryAgentRepo from "./Repo/Memory/AgentRepo.ts"
 import * as MemoryApprovalRepo from "./Repo/Memory/ApprovalRepo.ts"
 import * as MemoryConnectorRepo from "./Repo/Memory/ConnectorRepo.ts"
 import * as MemoryConversationRepo from "./Repo/Memory/ConversationRepo.ts"
+import * as MemoryCronFireRepo from "./Repo/Memory/CronFireRepo.ts"
 import * as MemoryCronJobRepo from "./Repo/Memory/CronJobRepo.ts"
 import * as MemoryMemoryRepo from "./Repo/Memory/MemoryRepo.ts"
 import * as MemoryProjectRepo from "./Repo/Memory/ProjectRepo.ts"
@@ -23,6 +24,7 @@ import * as PostgresAgentRepo from "./Repo/Postgres/AgentRepo.ts"
 import * as PostgresApprovalRepo from "./Repo/Postgres/ApprovalRepo.ts"
 import * as PostgresConnectorRepo from "./Repo/Postgres/ConnectorRepo.ts"
 import * as PostgresConversationRepo from "./Repo/Postgres/ConversationRepo.ts"
+import * as PostgresCronFireRepo from "./Repo/Postgres/CronFireRepo.ts"
 import * as PostgresCronJobRepo from "./Repo/Postgres/CronJobRepo.ts"
 import {
   Database,
@@ -48,6 +50,7 @@ export const layerMemory = Layer.mergeAll(
   MemoryApprovalRepo.layer,
   MemoryConnectorRepo.layer,
   MemoryConversationRepo.layer,
+  MemoryCronFireRepo.layer,
   MemoryCronJobRepo.layer,
   MemoryMemoryRepo.layer,
   MemoryProjectRepo.layer,
@@ -69,6 +72,7 @@ export const layerPostgres = Layer.mergeAll(
   PostgresApprovalRepo.layer,
   PostgresConnectorRepo.layer,
   PostgresConversationRepo.layer,
+  PostgresCronFireRepo.layer,
   PostgresCronJobRepo.layer,
   PostgresMemoryRepo.layer,
   PostgresProjectRepo.layer,

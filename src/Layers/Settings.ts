@@ -77,6 +77,10 @@ export const layer = Layer.effect(
         whole("AGENTD_DRAIN_SECONDS", defaults.drainMillis / 1000, 0, 3600),
         (value) => value * 1000
       ),
+      cronLedgerMillis: yield* Config.map(
+        whole("AGENTD_CRON_LEDGER_DAYS", defaults.cronLedgerMillis / 86_400_000, 1, 3650),
+        (days) => days * 86_400_000
+      ),
       maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
       modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
       modelIdleMillis: yield* seconds("AGENTD_MODEL_IDLE_SECONDS", defaults.modelIdleMillis, 3600),

@@ -143,6 +143,39 @@ export const unstarted = {
 
 export const kindOf = ({ turn }: Pick<StoredRun, "turn">): RunKind => (turn === null ? "task" : "turn")
 
+/** A PENDING run that is to be stored; what is not given is what a task that names nothing has. */
+export const newRun = (
+  given: Pick<StoredRun, "id" | "workspaceId" | "prompt" | "createdAt"> &
+    Partial<
+      Pick<
+        StoredRun,
+        | "projectId"
+        | "agentId"
+        | "cronJobId"
+        | "turn"
+        | "autonomyLevel"
+        | "selectedProvider"
+        | "selectedModel"
+        | "providerKeyId"
+        | "connectorIds"
+      >
+    >
+): StoredRun => ({
+  projectId: null,
+  status: "PENDING",
+  ...unstarted,
+  agentId: null,
+  cronJobId: null,
+  turn: null,
+  autonomyLevel: "semi-autonomous",
+  selectedProvider: null,
+  selectedModel: null,
+  providerKeyId: null,
+  connectorIds: null,
+  ...given,
+  updatedAt: given.createdAt
+})
+
 /** Whether a status never changes again. */
 export const isTerminal = (status: RunStatus): boolean =>
   status === "COMPLETED" || status === "FAILED" || status === "CANCELLED"

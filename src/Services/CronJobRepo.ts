@@ -25,5 +25,11 @@ export class CronJobRepo extends Context.Service<
       patch: UpdateCronJob & { readonly nextFireAt?: Date | null },
       at: Date
     ) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
+    /**
+     * Removes the job with its ledger; its runs stay, without a job. In steps of bounded size, so that no number
+     * of them makes it impossible: if it fails half-way the job is still there, with less of both. False when
+     * there is no such job.
+     */
+    readonly remove: (id: CronJobId) => Effect.Effect<boolean, Unavailable>
   }
 >()("agentd/Services/CronJobRepo") {}

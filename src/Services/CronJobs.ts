@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import { type CronFire, toCronFire } from "../Schemas/CronFire.ts"
 import {
   type CreateCronJob,
   type CronJob,
@@ -17,10 +18,12 @@ import type { CronJobId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import { nextInstants } from "../Schemas/Schedule.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { CronFireRepo } from "./CronFireRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { References } from "./References.ts"
+import { Signals } from "./Signals.ts"
 import { Transaction } from "./Transaction.ts"
 
 /** What a caller does with cron jobs (specification, Cron jobs). */
@@ -36,7 +39,19 @@ export class CronJobs extends Context.Service<
       user: User,
       filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
     ) => Effect.Effect<ReadonlyArray<CronJob>, Forbidden | InvalidInput | Unavailable>
-    /** Changing the schedule or time zone, or switching the job on, counts from now (section 6). */
+    readonly get: (user: User, id: CronJobId) => Effect.Effect<CronJob, NotFound | Unavailable>
+    /** The slots that were handled, newest first. */
+    readonly fires: (
+      user: User,
+      id: CronJobId,
+      pages: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<ReadonlyArray<CronFire>, NotFound | Unavailable>
+    /** With its ledger; its runs stay, without a job. */
+    readonly remove: (user: User, id: CronJobId) => Effect.Effect<void, NotFound | Unavailable>
+    /**
+     * Changing the schedule or time zone, or switching the job on, counts from now (section 6), by the clock of
+     * the store. Once this has succeeded, nothing is fired by what the job was before.
+     */
     readonly update: (
       user: User,
       id: CronJobId,
@@ -50,10 +65,16 @@ export class CronJobs extends Context.Service<
     CronJobs,
     Effect.gen(function* () {
       const access = yield* Access
+      const fires = yield* CronFireRepo
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* CronJobRepo
+      const signals = yield* Signals
       const transaction = yield* Transaction
+
+      const visible = Effect.fnUntraced(function* (user: User, id: CronJobId) {
+        return yield* access.visible(user, "cron job", yield* repo.find(id))
+      })
 
       return CronJobs.of({
         create: Effect.fn("CronJobs.create")(function* (user, input) {
@@ -61,7 +82,7 @@ export class CronJobs extends Context.Service<
           yield* references.resolve(input.workspaceId, input)
           const at = yield* now
           const timezone = input.timezone ?? defaultTimezone
-          const [nextFireAt] = yield* instants(input.schedule, timezone, at, 1)
+          const [nextFireAt] = yield* instants(input.schedule, timezone, yield* fires.now, 1)
           const job = yield* repo.insert({
             id: yield* ids.make<CronJobId>("cronJob"),
             workspaceId: input.workspaceId,
@@ -77,7 +98,19 @@ export class CronJobs extends Context.Service<
             createdAt: at,
             updatedAt: at
           })
+          yield* signals.publish({ type: "cron" })
           return toCronJob(job)
+        }),
+        get: Effect.fn("CronJobs.get")(function* (user, id) {
+          return toCronJob(yield* visible(user, id))
+        }),
+        fires: Effect.fn("CronJobs.fires")(function* (user, id, pages) {
+          yield* visible(user, id)
+          return (yield* fires.list({ ...pages, cronJobId: id })).map(toCronFire)
+        }),
+        remove: Effect.fn("CronJobs.remove")(function* (user, id) {
+          yield* visible(user, id)
+          if (!(yield* repo.remove(id))) return yield* notFound("cron job")
         }),
         list: Effect.fn("CronJobs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
@@ -85,20 +118,25 @@ export class CronJobs extends Context.Service<
           return (yield* repo.list(filter)).map(toCronJob)
         }),
         update: Effect.fn("CronJobs.update")((user, id, patch) =>
-          transaction.run(
-            Effect.gen(function* () {
-              const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
-              yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
-              const at = yield* now
-              const { isActive, schedule, timezone } = { ...job, ...patch }
-              const [next] = yield* instants(schedule, timezone, at, 1)
-              const countsFromNow =
-                schedule !== job.schedule || timezone !== job.timezone || isActive !== job.isActive
-              const nextFireAt = isActive ? (next ?? null) : null
-              const updated = yield* repo.update(id, countsFromNow ? { ...patch, nextFireAt } : patch, at)
-              return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
-            })
-          )
+          transaction
+            .run(
+              Effect.gen(function* () {
+                const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
+                yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
+                const { isActive, schedule, timezone } = { ...job, ...patch }
+                const [next] = yield* instants(schedule, timezone, yield* fires.now, 1)
+                const countsFromNow =
+                  schedule !== job.schedule || timezone !== job.timezone || isActive !== job.isActive
+                const nextFireAt = isActive ? (next ?? null) : null
+                const updated = yield* repo.update(
+                  id,
+                  countsFromNow ? { ...patch, nextFireAt } : patch,
+                  yield* now
+                )
+                return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
+              })
+            )
+            .pipe(Effect.tap(signals.publish({ type: "cron" })))
         ),
         preview: Effect.fn("CronJobs.preview")(function* (input) {
           const after = input.after ?? (yield* now)

@@ -17,6 +17,11 @@ export const runsFinished = Metric.counter("runs_finished_total", {
   incremental: true
 })
 
+export const cronSlots = Metric.counter("cron_slots_total", {
+  description: "Slots of cron jobs that this node has handled, by outcome",
+  incremental: true
+})
+
 export const turnsFinished = Metric.counter("chat_turns_finished_total", {
   description: "Chat turns that this node has answered, by how they ended",
   incremental: true

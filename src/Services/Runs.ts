@@ -3,22 +3,24 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Stream from "effect/Stream"
 import { type Agent, AgentInactive } from "../Schemas/Agent.ts"
+import { runOf } from "../Schemas/CronFire.ts"
 import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import {
   type CreateTask,
+  newRun,
   type Run,
   type RunDetail,
   RunFinished,
   type RunStatus,
   type StoredRun,
   toRun,
-  toRunDetail,
-  unstarted
+  toRunDetail
 } from "../Schemas/Run.ts"
 import type { NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { References } from "./References.ts"
@@ -38,6 +40,15 @@ export class Runs extends Context.Service<
       user: User,
       input: CreateTask
     ) => Effect.Effect<Run, AgentInactive | Forbidden | InvalidInput | Unavailable>
+    /**
+     * Makes a run of a cron job now, whatever its schedule says, whether it is on, and whether a former run of
+     * it is still active; the slots of the job go on as if nothing had happened, but one that comes while this
+     * run is active is an `overlap`.
+     */
+    readonly createOfJob: (
+      user: User,
+      id: CronJobId
+    ) => Effect.Effect<Run, AgentInactive | InvalidInput | NotFound | Unavailable>
     /** A run with what came of it so far. */
     readonly get: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | Unavailable>
     /**
@@ -73,6 +84,7 @@ export class Runs extends Context.Service<
     Runs,
     Effect.gen(function* () {
       const access = yield* Access
+      const cronJobs = yield* CronJobRepo
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* RunRepo
@@ -110,25 +122,27 @@ export class Runs extends Context.Service<
           yield* access.member(user, input.workspaceId)
           const { agent } = yield* references.resolve(input.workspaceId, input)
           yield* requireActive(agent)
-          const at = yield* now
-          const run = {
+          const run = newRun({
             id: yield* ids.make<RunId>("run"),
             workspaceId: input.workspaceId,
             projectId: input.projectId ?? null,
-            status: "PENDING" as const,
             prompt: input.prompt,
-            ...unstarted,
-            createdAt: at,
-            updatedAt: at,
+            createdAt: yield* now,
             agentId: agent?.id ?? null,
-            cronJobId: null,
-            turn: null,
             autonomyLevel: input.autonomyLevel ?? "semi-autonomous",
             selectedProvider: input.selectedProvider ?? null,
             selectedModel: input.selectedModel ?? null,
             providerKeyId: input.providerKeyId ?? null,
             connectorIds: input.connectorIds ?? null
-          }
+          })
+          yield* store(run)
+          return toRun(run)
+        }),
+        createOfJob: Effect.fn("Runs.createOfJob")(function* (user, id) {
+          const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
+          const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
+          yield* requireActive(agent)
+          const run = runOf(job, yield* ids.make<RunId>("run"), yield* now)
           yield* store(run)
           return toRun(run)
         }),

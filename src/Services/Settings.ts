@@ -19,6 +19,8 @@ export interface SettingsShape {
   /** How long a run waits for somebody to decide about a tool call. */
   readonly approvalMillis: number
   readonly drainMillis: number
+  /** How long the ledger of cron jobs keeps a slot. */
+  readonly cronLedgerMillis: number
   readonly maxSteps: number
   readonly modelTimeoutMillis: number
   /** How long a model may send nothing at all before its answer counts as broken off. */
@@ -51,6 +53,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     maxCrashes: 3,
     approvalMillis: 24 * 60 * 60 * 1000,
     drainMillis: 10_000,
+    cronLedgerMillis: 90 * 24 * 60 * 60 * 1000,
     maxSteps: 50,
     modelTimeoutMillis: 120_000,
     modelIdleMillis: 60_000,

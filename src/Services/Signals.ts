@@ -6,10 +6,11 @@ import type * as Stream from "effect/Stream"
 import { RunId } from "../Schemas/Ids.ts"
 
 /**
- * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one. `watch`: somebody reads its
- * events. `events`: it told more.
+ * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one.
+ * `watch`: somebody reads its events. `events`: it told more. `cron`: a cron job may be due sooner than it was.
  */
 export const Signal = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("cron") }),
   Schema.Struct({
     type: Schema.Literal("runs"),
     kind: Schema.optionalKey(Schema.Literals(["task", "turn"]))
@@ -28,7 +29,7 @@ export class Signals extends Context.Service<
     /** Never fails: what can't be sent is lost. */
     readonly publish: (signal: Signal) => Effect.Effect<void>
     /**
-     * What is published from now on. `runs` also comes when signals may have been lost. A reader that falls
+     * What is published from now on. `runs` and `cron` also come when signals may have been lost. A reader that falls
      * behind loses the oldest.
      */
     readonly subscribe: Effect.Effect<Stream.Stream<Signal>, never, Scope.Scope>

@@ -3,7 +3,10 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { Api } from "../../Api/Api.ts"
 import { CronJobs } from "../../Services/CronJobs.ts"
-import { data } from "./Data.ts"
+import { Runs } from "../../Services/Runs.ts"
+import { data, removal } from "./Data.ts"
+
+const defaultLimit = 50
 
 const layerCronJobs = HttpApiBuilder.group(
   Api,
@@ -23,8 +26,16 @@ const layerExtension = HttpApiBuilder.group(
   "cronJobsExtension",
   Effect.fn(function* (handlers) {
     const cronJobs = yield* CronJobs
+    const runs = yield* Runs
     return handlers.handleAll({
-      preview: ({ payload }) => data(() => cronJobs.preview(payload))
+      preview: ({ payload }) => data(() => cronJobs.preview(payload)),
+      get: ({ params }) => data((user) => cronJobs.get(user, params.id)),
+      remove: ({ params }) => removal((user) => cronJobs.remove(user, params.id)),
+      fires: ({ params, query }) =>
+        data((user) =>
+          cronJobs.fires(user, params.id, { limit: query.limit ?? defaultLimit, offset: query.offset ?? 0 })
+        ),
+      run: ({ params }) => data((user) => runs.createOfJob(user, params.id))
     })
   })
 )

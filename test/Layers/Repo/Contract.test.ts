@@ -3,6 +3,7 @@ import * as ApprovalRepo from "../../contract/ApprovalRepo.ts"
 import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
+import * as CronFireRepo from "../../contract/CronFireRepo.ts"
 import * as CronJobRepo from "../../contract/CronJobRepo.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
@@ -31,6 +32,7 @@ onEveryBackend("Repositories", (it) => {
     ProviderKeyRepo,
     AgentRepo,
     CronJobRepo,
+    CronFireRepo,
     ConnectorRepo,
     ConversationRepo,
     ConversationTurns,

@@ -10,7 +10,7 @@ export const layer = Layer.effect(
   CronJobRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { agents, cronJobs } = tables
+    const { agents, cronBacklogs, cronFires, cronJobs, runs } = tables
     const withAgent = (job: Omit<StoredCronJob, "agent">): StoredCronJob => {
       const agent = job.agentId === null ? undefined : agents.get(job.agentId)
       return { ...job, agent: agent ? { id: agent.id, name: agent.name } : null }
@@ -41,6 +41,17 @@ export const layer = Layer.effect(
             const updated = { ...job, ...patch, updatedAt: at }
             cronJobs.set(id, updated)
             return Option.some(withAgent(updated))
+          }),
+        remove: (id) =>
+          Effect.sync(() => {
+            for (const table of [cronFires, cronBacklogs] as ReadonlyArray<
+              Map<string, { readonly cronJobId: string }>
+            >) {
+              for (const [key, row] of table) if (row.cronJobId === id) table.delete(key)
+            }
+            for (const [key, run] of runs)
+              if (run.cronJobId === id) runs.set(key, { ...run, cronJobId: null })
+            return cronJobs.delete(id)
           })
       })
     )

@@ -6,9 +6,10 @@ import type { Agent } from "../../../Schemas/Agent.ts"
 import type { StoredApproval } from "../../../Schemas/Approval.ts"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { Message, StoredConversation, Trace } from "../../../Schemas/Conversation.ts"
+import type { Backlog, StoredFire } from "../../../Schemas/CronFire.ts"
 import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
-import type { RunId, UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
+import type { CronJobId, RunId, UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
 import type { JournalStep } from "../../../Schemas/Journal.ts"
 import type { MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
 import type { Project } from "../../../Schemas/Project.ts"
@@ -58,6 +59,8 @@ const emptyTables = () => ({
   pruned: new Map<string, number>(),
   approvals: new Map<string, StoredApproval>(),
   cronJobs: new Map<string, Omit<StoredCronJob, "agent">>(),
+  cronFires: new Map<string, StoredFire & { readonly cronJobId: CronJobId }>(),
+  cronBacklogs: new Map<string, Backlog>(),
   connectors: new Map<string, StoredConnector>(),
   memoryEntries: new Map<string, MemoryEntry>()
 })

@@ -1,13 +1,17 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { StoredCronJob, type UpdateCronJob } from "../../../Schemas/CronJob.ts"
+import type { CronJobId } from "../../../Schemas/Ids.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
 import { Database } from "./Database.ts"
-import { firstRow, onlyRow, rows } from "./Rows.ts"
+import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
 const job = firstRow(StoredCronJob)
 const inserted = onlyRow(StoredCronJob)
 const jobs = rows(StoredCronJob)
+
+/** Rows that one statement of a removal touches. */
+const removedAtOnce = 5_000
 
 export const layer = Layer.effect(
   CronJobRepo,
@@ -20,6 +24,22 @@ export const layer = Layer.effect(
         case when a.id is not null then json_build_object('id', a.id, 'name', a.name) end as "agent",
         c.next_fire_at as "nextFireAt", c.created_at as "createdAt", c.updated_at as "updatedAt"
       from ${sql.literal(from)} c left join agents a on a.id = c.agent_id`
+
+    /** Takes away one part of what hangs on a job; false when nothing is left. */
+    const detach = (id: CronJobId) =>
+      run(
+        returnedRow(sql`
+          with fires as (
+            delete from cron_fires where cron_job_id = ${id} and scheduled_at in (
+              select scheduled_at from cron_fires where cron_job_id = ${id} limit ${removedAtOnce})
+            returning 1
+          ), its_runs as (
+            update runs set cron_job_id = null where id in (
+              select id from runs where cron_job_id = ${id} and finished_at is not null limit ${removedAtOnce})
+            returning 1
+          )
+          select from fires union all select from its_runs limit 1`)
+      )
 
     return CronJobRepo.of({
       insert: (given) =>
@@ -51,6 +71,11 @@ export const layer = Layer.effect(
               update cron_jobs set ${sql.update({ ...toColumns(patch), updated_at: at })}
               where id = ${id} returning *)
             ${read("changed")}`)
+        ),
+      remove: (id) =>
+        Effect.suspend(() => detach(id)).pipe(
+          Effect.repeat({ while: (more) => more }),
+          Effect.andThen(run(returnedRow(sql`delete from cron_jobs where id = ${id} returning id`)))
         )
     })
   })

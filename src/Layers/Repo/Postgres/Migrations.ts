@@ -7,6 +7,7 @@ import * as Models from "./migrations/0003_models.ts"
 import * as Executions from "./migrations/0004_executions.ts"
 import * as Approvals from "./migrations/0005_approvals.ts"
 import * as Turns from "./migrations/0006_turns.ts"
+import * as CronFires from "./migrations/0007_cron_fires.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -26,6 +27,7 @@ export const run = Migrator.make({})({
     "0003_models": migration(Models.statements),
     "0004_executions": migration(Executions.statements),
     "0005_approvals": migration(Approvals.statements),
-    "0006_turns": migration(Turns.statements)
+    "0006_turns": migration(Turns.statements),
+    "0007_cron_fires": migration(CronFires.statements)
   })
 })

@@ -33,6 +33,7 @@ export const layer = Layer.effect(
       const notifications = yield* client.listen(channel)
       // What was sent while nobody listened is lost: look.
       yield* local.publish({ type: "runs" })
+      yield* local.publish({ type: "cron" })
       while (true) {
         const { payload } = yield* Queue.take(notifications)
         const signal = decode(payload)

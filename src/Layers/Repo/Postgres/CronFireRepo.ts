@@ -1,0 +1,190 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Backlog, DueJob, StoredFire } from "../../../Schemas/CronFire.ts"
+import { RunId } from "../../../Schemas/Ids.ts"
+import type { StoredRun } from "../../../Schemas/Run.ts"
+import { CronFireRepo } from "../../../Services/CronFireRepo.ts"
+import { Database } from "./Database.ts"
+import { count, firstRow, onlyRow, rows } from "./Rows.ts"
+
+const moment = onlyRow(Schema.Struct({ at: Schema.Date }))
+const wait = firstRow(Schema.Struct({ millis: Schema.Finite }))
+const locked = rows(Schema.Struct({ id: Schema.String, agentId: Schema.NullOr(Schema.String) }))
+const agents = rows(Schema.Struct({ id: Schema.String, isActive: Schema.Boolean }))
+const dueJobs = rows(Schema.Struct({ ...DueJob.fields, at: Schema.Date }))
+const made = rows(Schema.Struct({ runId: RunId }))
+const claimedBacklog = firstRow(Schema.Struct({ ...Backlog.fields, at: Schema.Date }))
+const fires = rows(StoredFire)
+
+export const layer = Layer.effect(
+  CronFireRepo,
+  Effect.gen(function* () {
+    const { run, sql } = yield* Database
+    const now = Effect.map(moment(sql`select clock_timestamp() as at`), ({ at }) => at)
+
+    // A subquery is asked once, so that the index finds what is due; the function itself would be asked per row.
+    const clock = sql.literal("(select clock_timestamp())")
+    const ago = (millis: number) => sql`${clock} - ${millis}::float8 * interval '1 millisecond'`
+
+    return CronFireRepo.of({
+      now: run(now),
+      untilDue: run(
+        Effect.map(
+          wait(sql`
+            select extract(epoch from next_fire_at - clock_timestamp())::float8 * 1000 as millis
+            from cron_jobs where next_fire_at is not null order by next_fire_at limit 1`),
+          Option.map(({ millis }) => millis)
+        )
+      ),
+      claim: (limit) =>
+        run(
+          Effect.gen(function* () {
+            const taken = yield* locked(sql`
+              select id, agent_id as "agentId" from cron_jobs
+              where next_fire_at <= ${clock}
+              order by next_fire_at limit ${limit} for update skip locked`)
+            if (taken.length === 0) return { at: yield* now, jobs: [] }
+            const agentIds = taken.flatMap(({ agentId }) => (agentId === null ? [] : [agentId]))
+            // An agent that is being removed or changed waits for these jobs: waiting for it would never end.
+            const known =
+              agentIds.length === 0
+                ? []
+                : yield* agents(sql`
+                    select id, is_active as "isActive" from agents
+                    where ${sql.in("id", Array.from(new Set(agentIds)))} for share skip locked`)
+            const isActive = new Map(known.map((agent) => [agent.id, agent.isActive]))
+            const ids = taken.flatMap(({ agentId, id }) =>
+              agentId === null || isActive.has(agentId) ? [id] : []
+            )
+            if (ids.length === 0) return { at: yield* now, jobs: [] }
+            // Asked after the locks were taken, so that whatever a former holder wrote is seen.
+            const found = yield* dueJobs(sql`
+              select id, workspace_id as "workspaceId", project_id as "projectId", agent_id as "agentId",
+                prompt, schedule, timezone, next_fire_at as slot, true as "agentIsActive",
+                exists (select from runs r where r.cron_job_id = c.id
+                  and r.status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')) as "isBusy",
+                ${clock} as at
+              from cron_jobs c where ${sql.in("id", ids)} order by next_fire_at, id`)
+            const at = found[0]?.at ?? (yield* now)
+            return {
+              at,
+              jobs: found.map(({ at: _, ...job }) => ({
+                ...job,
+                agentIsActive: job.agentId === null || isActive.get(job.agentId) === true
+              }))
+            }
+          })
+        ),
+      record: ({ backlogs, firedAt, next, slots }) =>
+        run(
+          Effect.map(
+            made(sql`
+              with slots as materialized (
+                select * from jsonb_to_recordset(${sql.json(
+                  slots.map(({ cronJobId, outcome, run, scheduledAt }) => ({
+                    job: cronJobId,
+                    at: scheduledAt.toISOString(),
+                    outcome,
+                    run: run?.id ?? null
+                  }))
+                )}) as s(job text, at timestamptz, outcome text, run text)
+              ), fired as (
+                insert into cron_fires (cron_job_id, scheduled_at, fired_at, outcome, run_id)
+                select job, at, ${firedAt}::timestamptz, outcome, run from slots order by job, at
+                on conflict do nothing
+                returning run_id
+              ), left_over as (
+                insert into cron_backlogs (cron_job_id, schedule, timezone, missed_from, missed_until)
+                select * from jsonb_to_recordset(${sql.json(
+                  backlogs.map((backlog) => ({
+                    ...backlog,
+                    from: backlog.from.toISOString(),
+                    until: backlog.until.toISOString()
+                  }))
+                )}) as b("cronJobId" text, schedule text, timezone text, "from" timestamptz, until timestamptz)
+                on conflict do nothing
+              ), moved as (
+                update cron_jobs set next_fire_at = n.at
+                from jsonb_to_recordset(${sql.json(
+                  next.map(({ cronJobId, nextFireAt }) => ({
+                    job: cronJobId,
+                    at: nextFireAt?.toISOString() ?? null
+                  }))
+                )}) as n(job text, at timestamptz)
+                where cron_jobs.id = n.job
+              )
+              insert into runs (id, workspace_id, project_id, agent_id, cron_job_id, status, prompt,
+                autonomy_level, attempts, created_at, updated_at)
+              select r.id, "workspaceId", "projectId", "agentId", "cronJobId", status, prompt,
+                "autonomyLevel", attempts, "createdAt", "updatedAt"
+              from jsonb_to_recordset(${sql.json(slots.flatMap(({ run }) => (run === null ? [] : [rowOf(run)])))})
+                as r(id text, "workspaceId" text, "projectId" text, "agentId" text, "cronJobId" text,
+                  status text, prompt text, "autonomyLevel" text, attempts integer, "createdAt" timestamptz,
+                  "updatedAt" timestamptz)
+              where r.id in (select run_id from fired)
+              returning id as "runId"`),
+            (created) => created.map(({ runId }) => runId)
+          )
+        ),
+      claimBacklog: (keepMillis) =>
+        run(
+          Effect.map(
+            claimedBacklog(sql`
+              select cron_job_id as "cronJobId", schedule, timezone, missed_until as until,
+                greatest(missed_from, date_trunc('second', ${ago(keepMillis)})) as "from", ${clock} as at
+              from cron_backlogs limit 1 for update skip locked`),
+            Option.map(({ at, ...backlog }) => ({ at, backlog }))
+          )
+        ),
+      recordMissed: ({ cronJobId, until }, { at, rest, slots }) => {
+        const written = sql`
+          insert into cron_fires (cron_job_id, scheduled_at, fired_at, outcome)
+          select ${cronJobId}, slot::timestamptz, ${at}::timestamptz, 'missed'
+          from jsonb_array_elements_text(${sql.json(slots.map((slot) => slot.toISOString()))}) as s(slot)
+          on conflict do nothing`
+        const moved =
+          rest === null
+            ? sql`delete from cron_backlogs where cron_job_id = ${cronJobId} and missed_until = ${until}`
+            : sql`
+              update cron_backlogs set missed_from = ${rest.from}
+              where cron_job_id = ${cronJobId} and missed_until = ${until}`
+        return run(Effect.asVoid(Effect.andThen(written, moved)))
+      },
+      list: ({ cronJobId, limit, offset }) =>
+        run(
+          fires(sql`
+            select scheduled_at as "scheduledAt", fired_at as "firedAt", outcome, run_id as "runId"
+            from cron_fires where cron_job_id = ${cronJobId}
+            order by scheduled_at desc limit ${limit} offset ${offset}::bigint`)
+        ),
+      forget: (keepMillis, limit) =>
+        run(
+          count(sql`
+            with old as (
+              delete from cron_fires where (cron_job_id, scheduled_at) in (
+                select cron_job_id, scheduled_at from cron_fires
+                where scheduled_at < ${ago(keepMillis)}
+                order by scheduled_at limit ${limit} for update skip locked)
+              returning 1)
+            select count(*)::int as count from old`)
+        )
+    })
+  })
+)
+
+/** What a run of a cron job has beside the defaults of the table: it never chooses a model or connectors. */
+const rowOf = (run: StoredRun) => ({
+  id: run.id,
+  workspaceId: run.workspaceId,
+  projectId: run.projectId,
+  agentId: run.agentId,
+  cronJobId: run.cronJobId,
+  status: run.status,
+  prompt: run.prompt,
+  autonomyLevel: run.autonomyLevel,
+  attempts: run.attempts,
+  createdAt: run.createdAt.toISOString(),
+  updatedAt: run.updatedAt.toISOString()
+})

@@ -1,0 +1,96 @@
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Unavailable } from "../Schemas/Errors.ts"
+import { CronFireRepo } from "../Services/CronFireRepo.ts"
+import { Scheduler } from "../Services/Scheduler.ts"
+import { Signals } from "../Services/Signals.ts"
+import * as Fires from "./Scheduler/Fires.ts"
+
+/** The safety net for a lost signal. */
+const pollMillis = 30_000
+/** How soon a due job is looked at again that somebody else was just handling. */
+const heldMillis = 50
+const firstRetryMillis = 250
+const lastRetryMillis = 5_000
+const forgetMillis = 60_000
+/** Between two batches of what is in no hurry. */
+const pauseMillis = 20
+
+/**
+ * The fiber that fires cron jobs: it sleeps until the earliest is due, by the clock of the store and not of this
+ * process, and wakes when one is made or changed on any node. A store that is away stops nothing: it is tried
+ * again, and what came due meanwhile is made up. What was missed is recorded beside it, and the ledger is
+ * kept short.
+ */
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const repo = yield* CronFireRepo
+    const scheduler = yield* Scheduler
+    const signals = yield* Signals
+    const changed = yield* Latch.make(false)
+    const missed = yield* Latch.make(true)
+
+    /** For ever, with growing pauses while it fails. */
+    const persistently = (what: string, step: Effect.Effect<void, Unavailable>) => {
+      let failures = 0
+      return step.pipe(
+        Effect.andThen(
+          Effect.sync(() => {
+            failures = 0
+          })
+        ),
+        Effect.catchCause((cause) => {
+          if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+          const millis = Math.min(firstRetryMillis * 2 ** failures++, lastRetryMillis)
+          return Effect.andThen(Effect.logWarning(what, cause), Effect.sleep(millis))
+        }),
+        Effect.forever,
+        Effect.forkScoped
+      )
+    }
+
+    const signalled = Effect.andThen(changed.await, Effect.asVoid(changed.close))
+    const waitFor = (millis: number) => signalled.pipe(Effect.timeoutOption(millis), Effect.asVoid)
+
+    yield* (yield* signals.subscribe).pipe(
+      Stream.runForEach((signal) => (signal.type === "cron" ? changed.open : Effect.void)),
+      Effect.forkScoped
+    )
+    yield* persistently(
+      "cron jobs not fired",
+      Effect.gen(function* () {
+        const until = Option.getOrElse(yield* repo.untilDue, () => pollMillis)
+        if (until > 0) return yield* waitFor(Math.min(Math.ceil(until), pollMillis))
+        const fired = yield* scheduler.fireDue
+        yield* missed.open
+        // Others hold what is left, or it is not due yet by a breath.
+        yield* fired === 0 ? Effect.sleep(heldMillis) : Effect.yieldNow
+      })
+    )
+    yield* persistently(
+      "missed slots not recorded",
+      Effect.gen(function* () {
+        yield* missed.await
+        const more = yield* scheduler.recordMissed
+        if (more) return yield* Effect.sleep(pauseMillis)
+        yield* missed.close
+      })
+    )
+    let lookedAt = Number.NEGATIVE_INFINITY
+    yield* persistently(
+      "the ledger of cron jobs not shortened",
+      Effect.gen(function* () {
+        const at = yield* Clock.currentTimeMillis
+        if (at - lookedAt < forgetMillis) return yield* Effect.sleep(forgetMillis - (at - lookedAt))
+        const more = yield* scheduler.forget
+        if (more) return yield* Effect.sleep(pauseMillis)
+        lookedAt = at
+      })
+    )
+  })
+).pipe(Layer.provideMerge(Fires.layer))

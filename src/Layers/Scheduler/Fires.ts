@@ -1,0 +1,91 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import { type FirePlan, planBacklog, planFire, runOf } from "../../Schemas/CronFire.ts"
+import type { RunId } from "../../Schemas/Ids.ts"
+import { CronFireRepo, type NewFire } from "../../Services/CronFireRepo.ts"
+import { Ids } from "../../Services/Ids.ts"
+import { cronSlots } from "../../Services/Metrics.ts"
+import { Scheduler } from "../../Services/Scheduler.ts"
+import { Settings } from "../../Services/Settings.ts"
+import { Signals } from "../../Services/Signals.ts"
+import { Transaction } from "../../Services/Transaction.ts"
+
+/** Jobs of one transaction: large enough for few statements, small enough to be over in tens of milliseconds. */
+export const batch = 200
+/** Missed slots that are recorded together with the newest one; more would hold other jobs up. */
+const missedAtOnce = 20
+const missedBatch = 1_000
+const forgetBatch = 1_000
+/** After so many plans other fibers get their turn. */
+const plansInARow = 20
+
+export const layer = Layer.effect(
+  Scheduler,
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const repo = yield* CronFireRepo
+    const { cronLedgerMillis } = yield* Settings
+    const signals = yield* Signals
+    const transaction = yield* Transaction
+
+    const slotsOf = Effect.fnUntraced(function* (plan: FirePlan, at: Date) {
+      const { job } = plan
+      const missed = plan.backlog === null ? null : planBacklog(plan.backlog, missedAtOnce)
+      const slots: Array<NewFire> = (missed?.slots ?? []).map((scheduledAt) => ({
+        cronJobId: job.id,
+        scheduledAt,
+        outcome: "missed",
+        run: null
+      }))
+      const run = plan.outcome === "fired" ? runOf(job, yield* ids.make<RunId>("run"), at) : null
+      slots.push({ cronJobId: job.id, scheduledAt: plan.slot, outcome: plan.outcome, run })
+      return { slots, rest: missed?.rest ?? null }
+    })
+
+    const fire = Effect.gen(function* () {
+      const { at, jobs } = yield* repo.claim(batch)
+      if (jobs.length === 0) return { jobs: 0, made: 0, slots: [] }
+      const slots: Array<NewFire> = []
+      const backlogs = []
+      const next = []
+      for (const [n, job] of jobs.entries()) {
+        if (n % plansInARow === plansInARow - 1) yield* Effect.yieldNow
+        const plan = planFire(job, at)
+        const { rest, slots: own } = yield* slotsOf(plan, at)
+        slots.push(...own)
+        if (rest !== null) backlogs.push(rest)
+        next.push({ cronJobId: job.id, nextFireAt: plan.nextFireAt })
+      }
+      const made = yield* repo.record({ firedAt: at, slots, backlogs, next })
+      return { jobs: jobs.length, made: made.length, slots }
+    })
+
+    return Scheduler.of({
+      fireDue: Effect.gen(function* () {
+        const { jobs, made, slots } = yield* transaction.run(fire)
+        if (made > 0) yield* signals.publish({ type: "runs" })
+        for (const { outcome } of slots) {
+          yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 1)
+        }
+        return jobs
+      }).pipe(Effect.withSpan("Scheduler.fireDue")),
+      recordMissed: transaction
+        .run(
+          Effect.gen(function* () {
+            const claimed = yield* repo.claimBacklog(cronLedgerMillis)
+            if (Option.isNone(claimed)) return false
+            const { at, backlog } = claimed.value
+            yield* repo.recordMissed(backlog, { at, ...planBacklog(backlog, missedBatch) })
+            return true
+          })
+        )
+        .pipe(Effect.withSpan("Scheduler.recordMissed")),
+      forget: repo.forget(cronLedgerMillis, forgetBatch).pipe(
+        Effect.map((removed) => removed === forgetBatch),
+        Effect.withSpan("Scheduler.forget")
+      )
+    })
+  })
+)
