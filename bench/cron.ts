@@ -4,7 +4,7 @@
  *
  *   DATABASE_URL=postgres://postgres@127.0.0.1:5576 node bench/cron.ts [slots] [burst] [idle]
  *
- * CRON_JOBS (100) jobs each second for CRON_SECONDS (30). The server is a scratch one with pg_stat_statements in
+ * CRON_JOBS (100) jobs each second for CRON_SECONDS (30); the burst with CRON_CONCURRENCY (16) runs per node. The server is a scratch one with pg_stat_statements in
  * shared_preload_libraries: each part makes a database of its own there and drops it. Runs are those of the
  * offline model. Servers, database and this program share the machine: read times as bounds.
  */
@@ -12,7 +12,12 @@ import { randomBytes } from "node:crypto"
 import { makeAccount, makeNodes, onDatabase, sleep, until } from "../test/support/Durability.ts"
 import { usage } from "./support/Site.ts"
 
-const { CRON_JOBS = "100", CRON_SECONDS = "30", DATABASE_URL: server = "" } = process.env
+const {
+  CRON_CONCURRENCY = "16",
+  CRON_JOBS = "100",
+  CRON_SECONDS = "30",
+  DATABASE_URL: server = ""
+} = process.env
 const wanted = process.argv.slice(2)
 
 const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
@@ -115,7 +120,7 @@ await part("slots", 3, { AGENTD_RUNS_PER_WORKSPACE: "48", AGENTD_LEASE_SECONDS: 
   print("slot to the begin of its run", spread(rows.flatMap(({ began }) => (began === null ? [] : [began]))))
 })
 
-const burst = { AGENTD_RUN_CONCURRENCY: "700", AGENTD_RUNS_PER_WORKSPACE: "1000" }
+const burst = { AGENTD_RUN_CONCURRENCY: CRON_CONCURRENCY, AGENTD_RUNS_PER_WORKSPACE: "1000" }
 await part("burst", 3, burst, async (site) => {
   const jobs = 2_000
   const workspaces: Array<string> = []
@@ -182,7 +187,7 @@ await part("idle", 1, {}, async (site) => {
       `${server}/postgres`,
       (sql) => sql<{ calls: number; cron: number; busy: number }>`
         select coalesce(sum(calls), 0)::int as calls,
-          coalesce(sum(calls) filter (where query like '%cron%'), 0)::int as cron,
+          coalesce(sum(calls) filter (where query ~ 'cron_(jobs|fires|backlogs)'), 0)::int as cron,
           coalesce(sum(total_exec_time), 0)::float8 as busy
         from pg_stat_statements where dbid = (select oid from pg_database where datname = ${site.name})`
     )

@@ -1,0 +1,114 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { makeAccount, makeNodes, type Nodes, onDatabase, sleep, until } from "../support/Durability.ts"
+import { emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
+
+const name = "cron jobs outlive the node that fires them"
+const jobs = 30
+const seconds = 10
+
+interface Slot {
+  readonly job: string
+  /** Seconds since 1970. */
+  readonly at: number
+  readonly outcome: string
+  readonly run: string | null
+  readonly lag: number
+}
+
+describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
+  const scope = Scope.makeUnsafe()
+  let url: string
+  let nodes: Nodes
+  let account: Awaited<ReturnType<typeof makeAccount>>
+
+  beforeAll(async () => {
+    url = await Effect.runPromise(Scope.provide(emptyDatabase, scope))
+    nodes = makeNodes(url, () => ({}), { AGENTD_LEASE_SECONDS: "2", AGENTD_RUNS_PER_WORKSPACE: "48" })
+    await nodes.start(0)
+    await Promise.all([nodes.start(1), nodes.start(2)])
+    account = await makeAccount(url, nodes)
+  })
+  afterAll(async () => {
+    await nodes?.stopAll()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+
+  const make = async (node: number, schedule: string): Promise<string> => {
+    const { workspaceId } = account
+    const given = { workspaceId, name: "job", schedule, prompt: "call current_time {}" }
+    return (await account.client(node).json("POST", "/api/cron-jobs", given)).data.id
+  }
+  const ledger = () =>
+    onDatabase(
+      url,
+      (sql) => sql<Slot>`
+        select cron_job_id as job, extract(epoch from scheduled_at)::int as at, outcome, run_id as run,
+          extract(epoch from fired_at - scheduled_at)::float8 * 1000 as lag
+        from cron_fires order by cron_job_id, scheduled_at`
+    )
+  const clock = async () => {
+    const [row] = await onDatabase(
+      url,
+      (sql) => sql<{ at: number }>`select extract(epoch from clock_timestamp())::float8 as at`
+    )
+    return row?.at ?? Number.NaN
+  }
+
+  it("fires each slot of each second once while a node is killed", { timeout: 60_000 }, async () => {
+    const ids = await Promise.all(Array.from({ length: jobs }, (_, n) => make(n % 3, "* * * * * *")))
+    const from = Math.ceil(await clock()) + 1
+    const to = from + seconds
+    await until(async () => (await clock()) > from + 3.004, 10_000, "three seconds have passed")
+    await nodes.kill(1)
+    await until(async () => (await clock()) > to + 1, 20_000, "all slots have come")
+
+    const slots = (await ledger()).filter(({ at }) => at >= from && at < to)
+    for (const id of ids) {
+      assert.deepStrictEqual(
+        slots.filter(({ job }) => job === id).map(({ at }) => at - from),
+        Array.from({ length: seconds }, (_, n) => n),
+        "a slot is missing, or there twice"
+      )
+    }
+    const made = await onDatabase(
+      url,
+      (sql) => sql<{ id: string }>`
+        select id from runs where cron_job_id is not null order by id`
+    )
+    const all = await ledger()
+    assert.deepStrictEqual(
+      made.map(({ id }) => id),
+      all.flatMap(({ run }) => (run === null ? [] : [run])).sort()
+    )
+    for (const { outcome, run } of all) assert.strictEqual(run !== null, outcome === "fired")
+    const fired = slots.filter(({ outcome }) => outcome === "fired").length
+    const lags = slots.map(({ lag }) => lag).sort((a, b) => a - b)
+    process.stdout.write(
+      `cron: ${slots.length} slots, ${fired} fired, lag p50 ${lags[lags.length >> 1]?.toFixed(0)} ms, ` +
+        `most ${lags.at(-1)?.toFixed(0)} ms\n`
+    )
+    // Those whose run was on the killed node overlap until somebody takes it over.
+    assert.isAtLeast(fired, slots.length / 2)
+    for (const id of ids) await account.client(0).json("DELETE", `/api/cron-jobs/${id}`)
+    assert.deepStrictEqual(await ledger(), [])
+  })
+
+  it("a job that is made on one node is fired by another", { timeout: 30_000 }, async () => {
+    const id = await make(0, "* * * * * *")
+    await nodes.kill(0)
+    const found = async () =>
+      (await account.client(2).json("GET", `/api/cron-jobs/${id}/fires?limit=3`)).data as ReadonlyArray<{
+        outcome: string
+        lagMs: number
+      }>
+    await until(async () => (await found()).length === 3, 10_000, "three slots were handled")
+    const { status } = await account.client(2).request("PATCH", `/api/cron-jobs/${id}`, { isActive: false })
+    assert.strictEqual(status, 200)
+    const before = await ledger()
+    await sleep(2_000)
+    assert.deepStrictEqual(await ledger(), before)
+  })
+})
