@@ -46,6 +46,8 @@ const seed = Effect.gen(function* () {
     insert into connectors select 'conn_' || n, ws, proj, 'mcp', null, null,
       case when n % 500 = 7 then 'ACTIVE' else 'INACTIVE' end, '[]', '{}', null, at, at ${rows}`
   yield* sql`
+    insert into cron_fires select 'cron_' || n % 100, at, at, 'missed', null ${rows}`
+  yield* sql`
     update runs set agent_id = 'agent' || substr(id, 4), cron_job_id = 'cron' || substr(id, 4),
       provider_key_id = 'pkey' || substr(id, 4)`
   yield* sql`update agents set provider_key_id = 'pkey' || substr(id, 6)`

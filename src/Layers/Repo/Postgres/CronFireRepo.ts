@@ -113,7 +113,11 @@ export const layer = Layer.effect(
                     at: nextFireAt?.toISOString() ?? null
                   }))
                 )}) as n(job text, at timestamptz)
-                where cron_jobs.id = n.job
+                where cron_jobs.id = n.job and ${sql.in(
+                  "id",
+                  // Says how few they are: of a set from JSON the planner expects too many for the index.
+                  next.map(({ cronJobId }) => cronJobId)
+                )}
               )
               insert into runs (id, workspace_id, project_id, agent_id, cron_job_id, status, prompt,
                 autonomy_level, attempts, created_at, updated_at)
@@ -163,10 +167,10 @@ export const layer = Layer.effect(
         run(
           count(sql`
             with old as (
-              delete from cron_fires where (cron_job_id, scheduled_at) in (
-                select cron_job_id, scheduled_at from cron_fires
+              delete from cron_fires where ctid = any(array(
+                select ctid from cron_fires
                 where scheduled_at < ${ago(keepMillis)}
-                order by scheduled_at limit ${limit} for update skip locked)
+                order by scheduled_at limit ${limit} for update skip locked))
               returning 1)
             select count(*)::int as count from old`)
         )

@@ -1,0 +1,80 @@
+import { describe, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { CronJobId } from "../../../src/Schemas/Ids.ts"
+import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
+import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
+import * as Postgres from "../../support/Postgres.ts"
+import { type IndexUse, indexUse, seeded } from "./IndexUse.ts"
+
+const day = 86_400_000
+
+const suite = () =>
+  layer(seeded, { excludeTestServices: true, timeout: "1 minute" })((it) => {
+    it.effect.each<IndexUse & { readonly what: string }>([
+      {
+        what: "the wait for the earliest job",
+        table: "cron_jobs",
+        index: "cron_jobs_due",
+        call: Effect.flatMap(CronFireRepo, (fires) => fires.untilDue)
+      },
+      {
+        what: "the claim of due jobs",
+        table: "cron_jobs",
+        index: "cron_jobs_due",
+        call: Effect.flatMap(CronFireRepo, (fires) => fires.claim(20))
+      },
+      {
+        what: "the look at the agents of due jobs",
+        table: "agents",
+        index: "agents_pkey",
+        call: Effect.flatMap(CronFireRepo, (fires) => fires.claim(20))
+      },
+      {
+        what: "the look for active runs of due jobs",
+        table: "runs",
+        index: "runs_active_of_cron_job",
+        call: Effect.flatMap(CronFireRepo, (fires) => fires.claim(20))
+      },
+      {
+        what: "the move of a job to its next slot",
+        table: "cron_jobs",
+        index: "cron_jobs_pkey",
+        call: Effect.flatMap(CronFireRepo, (fires) =>
+          fires.record({
+            firedAt: new Date(),
+            slots: [],
+            backlogs: [],
+            next: [{ cronJobId: "cron_7" as CronJobId, nextFireAt: new Date() }]
+          })
+        )
+      },
+      {
+        what: "the ledger of a job",
+        table: "cron_fires",
+        index: "cron_fires_pkey",
+        call: Effect.flatMap(CronFireRepo, (fires) =>
+          fires.list({ cronJobId: "cron_7" as CronJobId, limit: 20, offset: 0 })
+        )
+      },
+      {
+        what: "the search for old slots",
+        table: "cron_fires",
+        index: "cron_fires_by_age",
+        call: Effect.flatMap(CronFireRepo, (fires) => fires.forget(day, 50))
+      },
+      ...(
+        [
+          ["cron_fires", "cron_fires_pkey"],
+          ["runs", "runs_of_cron_job"]
+        ] as const
+      ).map(([table, index]) => ({
+        what: `the removal of a job from ${table}`,
+        table,
+        index,
+        call: Effect.flatMap(CronJobRepo, (jobs) => jobs.remove(`cron_1${table.length}` as CronJobId))
+      }))
+    ])("$what uses an index", indexUse)
+  })
+
+if (Postgres.hasPostgres) describe("Indexes of cron jobs on PostgreSQL", suite)
+else describe.skip(Postgres.skipped("Indexes of cron jobs on PostgreSQL"), suite)
