@@ -145,11 +145,8 @@ export const suite = (it: It) =>
           (yield* ledger(b)).map(({ outcome }) => outcome),
           ["agent_inactive", "overlap"]
         )
-        const page = yield* fires.list({ cronJobId: a.id, limit: 1, offset: 1 })
-        assert.deepStrictEqual(
-          page.map(({ scheduledAt }) => scheduledAt),
-          [slot(0)]
-        )
+        const [second, ...others] = yield* fires.list({ cronJobId: a.id, limit: 1, offset: 1 })
+        assert.deepStrictEqual([second?.scheduledAt, others], [slot(0), []])
         assert.deepStrictEqual([yield* next(a), yield* next(b)], [never, null])
         assert.deepStrictEqual(idsOf(yield* claim()), [])
       })
@@ -170,10 +167,8 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* record(first, slot(1)), [first.id])
         assert.deepStrictEqual(yield* record(second, never), [])
         assert.deepStrictEqual(yield* (yield* RunRepo).find(second.id), Option.none())
-        assert.deepStrictEqual(
-          (yield* ledger(job)).map(({ runId }) => runId),
-          [first.id]
-        )
+        const [only, ...others] = yield* ledger(job)
+        assert.deepStrictEqual([only?.runId, others], [first.id, []])
         assert.deepStrictEqual(yield* next(job), never)
       })
     )
