@@ -1,4 +1,3 @@
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -45,7 +44,6 @@ export const layer = Layer.effectDiscard(
           })
         ),
         Effect.catchCause((cause) => {
-          if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
           const millis = Math.min(firstRetryMillis * 2 ** failures++, lastRetryMillis)
           return Effect.andThen(Effect.logWarning(what, cause), Effect.sleep(millis))
         }),
@@ -75,10 +73,13 @@ export const layer = Layer.effectDiscard(
     yield* persistently(
       "missed slots not recorded",
       Effect.gen(function* () {
-        yield* missed.await
-        const more = yield* scheduler.recordMissed
-        if (more) return yield* Effect.sleep(pauseMillis)
+        // Now and then also what a node left behind that is gone.
+        yield* missed.await.pipe(Effect.timeoutOption(forgetMillis))
         yield* missed.close
+        const more = yield* scheduler.recordMissed.pipe(Effect.onError(() => missed.open))
+        if (!more) return
+        yield* missed.open
+        yield* Effect.sleep(pauseMillis)
       })
     )
     let lookedAt = Number.NEGATIVE_INFINITY

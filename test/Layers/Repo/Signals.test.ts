@@ -116,7 +116,7 @@ const suite = () => {
           yield* other.on(0, publish({ type: "run", id }))
           if (!ids(got).includes(id)) return yield* Effect.fail("not yet")
         }).pipe(Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 }))
-        assert.deepStrictEqual([...new Set(got.map(({ type }) => type))].sort(), ["run", "runs"])
+        assert.deepStrictEqual([...new Set(got.map(({ type }) => type))].sort(), ["cron", "run", "runs"])
       }).pipe(Effect.scoped)
       yield* Effect.gen(function* () {
         const open = yield* sql`
