@@ -1,4 +1,3 @@
-import type { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,17 +10,10 @@ import { Scheduler } from "../../../src/Services/Scheduler.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 import { makeAgent } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
-import { examined, makeCronNodes, makeDueJobs } from "./CronNodes.ts"
+import { examined, isOver, makeCronNodes, makeDueJobs } from "./CronNodes.ts"
 
 const fireDue = Effect.flatMap(Scheduler, (scheduler) => scheduler.fireDue)
 const recordMissed = Effect.flatMap(Scheduler, (scheduler) => scheduler.recordMissed)
-/** Whether so much time has passed for the database, which alone has a clock here. */
-const isOver = (sql: PgClient, since: Date, millis: number) =>
-  Effect.map(
-    sql<{ over: boolean }>`
-      select clock_timestamp() > ${since}::timestamptz + ${millis}::int * interval '1 millisecond' as over`,
-    ([row]) => row?.over === true
-  )
 const allAtOnce = { concurrency: "unbounded" } as const
 const three = [0, 1, 2]
 
@@ -145,6 +137,7 @@ const suite = () => {
         allAtOnce
       )
       const patching = Effect.gen(function* () {
+        while ((yield* examined(sql)).slots < ids.length);
         const patched = yield* Effect.forEach(ids, (id, n) =>
           on(
             n,

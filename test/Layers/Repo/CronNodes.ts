@@ -7,27 +7,32 @@ import * as Application from "../../../src/Layers/Application.ts"
 import * as Fires from "../../../src/Layers/Scheduler/Fires.ts"
 import * as Ring from "../../../src/Layers/SecretBox/Ring.ts"
 import type { CronJobId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import type { SettingsShape } from "../../../src/Services/Settings.ts"
 import { layerNode } from "../../support/Backends.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { makeTenant } from "../../support/Service.ts"
 
 const layerSecretBox = Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] })
 
-const layerOne = (url: string) =>
+const layerOne = (url: string, settings: Partial<SettingsShape>) =>
   Layer.fresh(
     Layer.merge(Application.layer, Fires.layer).pipe(
       Layer.provideMerge(Application.layer),
       Layer.provideMerge(layerSecretBox),
-      Layer.provideMerge(layerNode(Postgres.client(url)))
+      Layer.provideMerge(layerNode(Postgres.client(url), settings))
     )
   )
 
-/** Several nodes on one new database, each with use cases and a scheduler of its own, and a tenant. */
-export const makeCronNodes = Effect.fnUntraced(function* (count: number) {
-  const url = yield* Postgres.migratedDatabase
-  const first = yield* Layer.build(layerOne(url))
+/** Several nodes on one database, a new one if none is given, each with a scheduler of its own, and a tenant. */
+export const makeCronNodes = Effect.fnUntraced(function* (
+  count: number,
+  given?: string,
+  settings: Partial<SettingsShape> = {}
+) {
+  const url = given ?? (yield* Postgres.migratedDatabase)
+  const first = yield* Layer.build(layerOne(url, settings))
   const nodes = [first]
-  for (let n = 1; n < count; n++) nodes.push(yield* Layer.build(layerOne(url)))
+  for (let n = 1; n < count; n++) nodes.push(yield* Layer.build(layerOne(url, settings)))
   type Services = typeof first extends Context.Context<infer S> ? S : never
   /** On one of the nodes, by its number. */
   const on = <A, E, R>(node: number, effect: Effect.Effect<A, E, R>) =>
@@ -81,4 +86,12 @@ export const examined = (sql: PgClient) =>
           where (r.cron_job_id is not null and f.run_id is null) or (f.run_id is not null and r.id is null)
             or (f.outcome = 'fired') <> (f.run_id is not null)) as strays`,
     ([row]) => Effect.sync(() => row ?? assert.fail("no row"))
+  )
+
+/** Whether so much time has passed for the database, which alone has a clock here. */
+export const isOver = (sql: PgClient, since: Date, millis: number) =>
+  Effect.map(
+    sql<{ over: boolean }>`
+      select clock_timestamp() > ${since}::timestamptz + ${millis}::int * interval '1 millisecond' as over`,
+    ([row]) => row?.over === true
   )
