@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
 import { Backlog, DueJob, StoredFire } from "../../../Schemas/CronFire.ts"
 import { RunId } from "../../../Schemas/Ids.ts"
 import type { StoredRun } from "../../../Schemas/Run.ts"
@@ -28,6 +29,44 @@ export const layer = Layer.effect(
     const clock = sql.literal("(select clock_timestamp())")
     const ago = (millis: number) => sql`${clock} - ${millis}::float8 * interval '1 millisecond'`
 
+    /**
+     * Locks due jobs and their agents. Those who store runs or slots of a job hold a share of its key, which is no
+     * reason to pass it by, and waiting for which could never end: they may wait for what a claim locks next.
+     */
+    const take = (
+      limit: number,
+      held: ReadonlyArray<string>
+    ): Effect.Effect<
+      { readonly ids: ReadonlyArray<string>; readonly isActive: ReadonlyMap<string, boolean> },
+      SqlError | Schema.SchemaError
+    > =>
+      Effect.gen(function* () {
+        const taken = yield* locked(sql`
+          select id, agent_id as "agentId" from cron_jobs
+          where next_fire_at <= ${clock}
+          ${held.length === 0 ? sql.literal("") : sql`and (agent_id is null or not ${sql.in("agent_id", held)})`}
+          order by next_fire_at limit ${limit} for no key update skip locked`)
+        const agentIds = Array.from(
+          new Set(taken.flatMap(({ agentId }) => (agentId === null ? [] : [agentId])))
+        )
+        // An agent that is being removed or changed waits for these jobs: waiting for it would never end.
+        const known =
+          agentIds.length === 0
+            ? []
+            : yield* agents(sql`
+                select id, is_active as "isActive" from agents
+                where ${sql.in("id", agentIds)} for share skip locked`)
+        const isActive = new Map(known.map((agent) => [agent.id, agent.isActive]))
+        // Jobs that stay behind an agent take no place from those behind them.
+        if (isActive.size < agentIds.length && taken.length === limit) {
+          return yield* take(limit, [...held, ...agentIds.filter((id) => !isActive.has(id))])
+        }
+        const ids = taken.flatMap(({ agentId, id }) =>
+          agentId === null || isActive.has(agentId) ? [id] : []
+        )
+        return { ids, isActive }
+      })
+
     return CronFireRepo.of({
       now: run(now),
       untilDue: run(
@@ -41,23 +80,7 @@ export const layer = Layer.effect(
       claim: (limit) =>
         run(
           Effect.gen(function* () {
-            const taken = yield* locked(sql`
-              select id, agent_id as "agentId" from cron_jobs
-              where next_fire_at <= ${clock}
-              order by next_fire_at limit ${limit} for update skip locked`)
-            if (taken.length === 0) return { at: yield* now, jobs: [] }
-            const agentIds = taken.flatMap(({ agentId }) => (agentId === null ? [] : [agentId]))
-            // An agent that is being removed or changed waits for these jobs: waiting for it would never end.
-            const known =
-              agentIds.length === 0
-                ? []
-                : yield* agents(sql`
-                    select id, is_active as "isActive" from agents
-                    where ${sql.in("id", Array.from(new Set(agentIds)))} for share skip locked`)
-            const isActive = new Map(known.map((agent) => [agent.id, agent.isActive]))
-            const ids = taken.flatMap(({ agentId, id }) =>
-              agentId === null || isActive.has(agentId) ? [id] : []
-            )
+            const { ids, isActive } = yield* take(limit, [])
             if (ids.length === 0) return { at: yield* now, jobs: [] }
             // Asked after the locks were taken, so that whatever a former holder wrote is seen.
             const found = yield* dueJobs(sql`
@@ -132,13 +155,15 @@ export const layer = Layer.effect(
             (created) => created.map(({ runId }) => runId)
           )
         ),
+      // With the job, that a removal of it has locked or waits: slots refer to it.
       claimBacklog: (keepMillis) =>
         run(
           Effect.map(
             claimedBacklog(sql`
-              select cron_job_id as "cronJobId", schedule, timezone, missed_until as until,
-                greatest(missed_from, date_trunc('second', ${ago(keepMillis)})) as "from", ${clock} as at
-              from cron_backlogs limit 1 for update skip locked`),
+              select b.cron_job_id as "cronJobId", b.schedule, b.timezone, b.missed_until as until,
+                greatest(b.missed_from, date_trunc('second', ${ago(keepMillis)})) as "from", ${clock} as at
+              from cron_backlogs b join cron_jobs c on c.id = b.cron_job_id
+              limit 1 for update of b skip locked for key share of c skip locked`),
             Option.map(({ at, ...backlog }) => ({ at, backlog }))
           )
         ),

@@ -55,7 +55,7 @@ export const layer = Layer.effect(
             ${read("changed")}`)
         ),
       find: (id) => run(job(sql`${read("cron_jobs")} where c.id = ${id}`)),
-      lock: (id) => run(job(sql`${read("cron_jobs")} where c.id = ${id} for update of c`)),
+      lock: (id) => run(job(sql`${read("cron_jobs")} where c.id = ${id} for no key update of c`)),
       list: ({ projectId, workspaceId }) =>
         run(
           jobs(sql`
