@@ -27,28 +27,37 @@ import * as Models from "./Inference.ts"
 import * as Outbound from "./Outbound.ts"
 import * as Tools from "./Tools.ts"
 
+const useCases = Layer.mergeAll(
+  Accounts.layer,
+  Agents.layer,
+  Approvals.layer,
+  Chat.layer,
+  Connectors.layer,
+  CronJobs.layer,
+  Memory.layer,
+  Projects.layer,
+  ProviderKeys.layer,
+  Runs.layer,
+  Tokens.layer,
+  Workspaces.layer
+).pipe(Layer.provideMerge(Layer.mergeAll(References.layer, Access.layer)))
+
+const beneath =
+  <E, R>(inference: Layer.Layer<Inference, E, R>) =>
+  <A, E2, R2>(upper: Layer.Layer<A, E2, R2>) =>
+    upper.pipe(
+      Layer.provideMerge(Layer.mergeAll(RunWork.layer, RunEvents.layer)),
+      Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunDispatch.layer)),
+      Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
+      Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorHealth.layer))
+    )
+
 /** Every use case over these models, chat turns included; repositories and settings are still to be provided. */
 export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
-  Layer.mergeAll(
-    Accounts.layer,
-    Agents.layer,
-    Approvals.layer,
-    Chat.layer,
-    Connectors.layer,
-    CronJobs.layer,
-    Memory.layer,
-    Projects.layer,
-    ProviderKeys.layer,
-    Runs.layer,
-    Tokens.layer,
-    Workspaces.layer
-  ).pipe(
-    Layer.provideMerge(Layer.mergeAll(RunExecutor.layerTurns, References.layer, Access.layer)),
-    Layer.provideMerge(Layer.mergeAll(RunWork.layer, RunEvents.layer)),
-    Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunDispatch.layer)),
-    Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
-    Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorHealth.layer))
-  )
+  useCases.pipe(Layer.provideMerge(RunExecutor.layerTurns), beneath(inference))
 
 /** Every use case over the models of this process. */
 export const layer = layerWith(Models.layer)
+
+/** The same, but no fiber of it runs by itself: chat turns are stored, and nobody executes them. */
+export const layerAtRest = useCases.pipe(beneath(Models.layer))

@@ -5,7 +5,7 @@ import { type Agent, AgentInactive } from "../../src/Schemas/Agent.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
 import { makeAgent } from "../support/Fixtures.ts"
-import { layerOffline, makeTenant } from "../support/Service.ts"
+import { layerAtRest, makeTenant } from "../support/Service.ts"
 import { start as startExecutor } from "./RunFaults.ts"
 import { makeSubject, setTime, start } from "./Schedulers.ts"
 
@@ -33,7 +33,7 @@ describe("Scheduler", () => {
         createdAt: new Date("2026-11-20T09:00:00.000Z")
       })
       assert.strictEqual(yield* nextOf(job), "2026-11-21T09:00:00.000Z")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("has its runs executed", () =>
@@ -50,7 +50,7 @@ describe("Scheduler", () => {
         seen = yield* statuses
       }
       assert.deepStrictEqual(seen, ["COMPLETED", "COMPLETED", "COMPLETED"])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("is woken by a job that is due sooner than all others", () =>
@@ -62,7 +62,7 @@ describe("Scheduler", () => {
       const soon = yield* make({ schedule: "*/10 * * * * *" })
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(yield* ledger(soon), ["11-20T08:00:10 fired"])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("skips a slot while a run of the job is active, and records the overlap", () =>
@@ -83,7 +83,7 @@ describe("Scheduler", () => {
       assert.deepStrictEqual((yield* ledger(job))[0], "11-20T08:04:00 fired")
       assert.strictEqual((yield* runsOf(job)).length, 2)
       assert.deepStrictEqual((yield* ledger(other))[2], "11-20T08:02:00 fired")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("skips a job whose agent is switched off, and goes on when it is on again", () =>
@@ -104,7 +104,7 @@ describe("Scheduler", () => {
         "11-20T08:01:00 fired"
       ])
       assert.strictEqual((yield* runsOf(job)).length, 2)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("makes one run for the newest of the slots that it missed, and records the others", () =>
@@ -130,7 +130,7 @@ describe("Scheduler", () => {
       yield* endRuns(job)
       yield* TestClock.adjust("30 seconds")
       assert.strictEqual((yield* ledger(job))[0], "11-20T08:06:00 fired")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("runs the newest slot of a long downtime at once, and records the others in batches", () =>
@@ -152,7 +152,7 @@ describe("Scheduler", () => {
       const instants = new Set(recorded.map(({ scheduledAt }) => scheduledAt.getTime()))
       assert.deepStrictEqual([recorded.length, instants.size], [seconds, seconds])
       assert.strictEqual(recorded.filter(({ outcome }) => outcome === "missed").length, seconds - 1)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("lets go of slots that are older than the ledger keeps", () =>
@@ -166,7 +166,7 @@ describe("Scheduler", () => {
       const left = yield* ledger(job)
       assert.isAtLeast(left.length, 30)
       assert.isAtMost(left.length, 32)
-    }).pipe(Effect.provide(layerOffline({ cronLedgerMillis: 30 * 60_000 })))
+    }).pipe(Effect.provide(layerAtRest({ cronLedgerMillis: 30 * 60_000 })))
   )
 
   it.effect("runs a job now when it is asked to, also one that is off or busy, and records no slot", () =>
@@ -194,6 +194,6 @@ describe("Scheduler", () => {
       assert.instanceOf(yield* Effect.flip(runs.createOfJob(user, job.id)), AgentInactive)
       const { user: stranger } = yield* makeTenant()
       assert.strictEqual((yield* Effect.flip(runs.createOfJob(stranger, job.id)))._tag, "NotFound")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 })

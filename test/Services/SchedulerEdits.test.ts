@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import * as SchedulerLayer from "../../src/Layers/Scheduler.ts"
 import type { UpdateCronJob } from "../../src/Schemas/CronJob.ts"
 import { CronFireRepo } from "../../src/Services/CronFireRepo.ts"
-import { layerOffline } from "../support/Service.ts"
+import { layerAtRest } from "../support/Service.ts"
 import { away } from "./RunFaults.ts"
 import { makeSubject, start } from "./Schedulers.ts"
 
@@ -28,7 +28,7 @@ describe("after a change of a job", () => {
       yield* TestClock.adjust(newest?.includes("08:03") ? "2 minutes" : "1 minute")
       const before = "11-20T08:01:00 fired"
       assert.deepStrictEqual(yield* ledger(job), newest === undefined ? [before] : [newest, before])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("one that was off missed nothing", () =>
@@ -42,7 +42,7 @@ describe("after a change of a job", () => {
       assert.deepStrictEqual(yield* ledger(job), [])
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(yield* ledger(job), ["11-20T09:01:00 fired"])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("a new prompt is that of the next run", () =>
@@ -56,7 +56,7 @@ describe("after a change of a job", () => {
         (yield* runsOf(job)).map(({ prompt }) => prompt),
         ["Something else"]
       )
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("one that is deleted never fires again, and has no ledger", () =>
@@ -75,7 +75,7 @@ describe("after a change of a job", () => {
       )
       assert.strictEqual((yield* Effect.flip(jobs.get(user, job.id)))._tag, "NotFound")
       assert.strictEqual((yield* Effect.flip(jobs.remove(user, job.id)))._tag, "NotFound")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 })
 
@@ -110,7 +110,7 @@ describe("whatever the store does", () => {
         "11-20T08:02:00 missed",
         "11-20T08:01:00 missed"
       ])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("it is left alone while nothing is due", () =>
@@ -131,6 +131,6 @@ describe("whatever the store does", () => {
       yield* TestClock.adjust("1 hour")
       assert.isAtLeast(asked, 120)
       assert.isAtMost(asked, 122)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 })

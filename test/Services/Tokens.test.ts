@@ -11,7 +11,7 @@ import { Auth } from "../../src/Services/Auth.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
 import { Tokens } from "../../src/Services/Tokens.ts"
 import { makeUser } from "../support/Fixtures.ts"
-import { layerOffline } from "../support/Service.ts"
+import { layerAtRest } from "../support/Service.ts"
 
 const start = Date.UTC(2026, 10, 20, 8)
 const day = 86_400_000
@@ -49,7 +49,7 @@ describe("Tokens", () => {
       const rows = yield* (yield* TokenRepo).list(user.id, new Date(start))
       assert.strictEqual(rows.length, 1)
       assert.notInclude(JSON.stringify(rows), token.slice("agentd_".length))
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("never makes one twice", () =>
@@ -57,7 +57,7 @@ describe("Tokens", () => {
       const { tokens, user } = yield* makeCaller
       const made = yield* Effect.replicateEffect(tokens.create(user, { name: "n" }), 50)
       assert.strictEqual(new Set(made.map(({ token }) => token)).size, 50)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("works until it expires, to the millisecond, and is listed as long", () =>
@@ -71,7 +71,7 @@ describe("Tokens", () => {
       yield* TestClock.setTime(start + 30 * day)
       yield* isRefused(token)
       assert.deepStrictEqual(yield* tokens.list(user), [])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("has no end where null says so", () =>
@@ -81,7 +81,7 @@ describe("Tokens", () => {
       assert.isNull(expiresAt)
       yield* TestClock.setTime(start + 36_500 * day)
       yield* opens(token, user)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("ends when it is removed, alone", () =>
@@ -93,7 +93,7 @@ describe("Tokens", () => {
       yield* isRefused(gone.token)
       yield* opens(token, user)
       assert.deepStrictEqual(yield* tokens.list(user), [kept])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("is seen and removed by its user alone", () =>
@@ -107,7 +107,7 @@ describe("Tokens", () => {
         assert.deepStrictEqual([error instanceof NotFound, error.error], [true, "token not found"])
       }
       yield* opens(made.token, user)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("opens nothing when it is unknown, or no token at all", () =>
@@ -127,7 +127,7 @@ describe("Tokens", () => {
       const [row] = yield* (yield* TokenRepo).list(user.id, new Date(start))
       yield* isRefused(row?.hash ?? "")
       yield* isRefused(`agentd_${row?.hash}`)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 })
 
@@ -147,7 +147,7 @@ describe("a browser session", () => {
       yield* opens(otherSecret, user)
       yield* TestClock.setTime(start + 30 * day)
       yield* isRefused(otherSecret)
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("can be seen and ended among the tokens", () =>
@@ -158,7 +158,7 @@ describe("a browser session", () => {
       assert.strictEqual(view?.name, "browser session")
       yield* tokens.remove(user, view?.id ?? ("" as TokenId))
       yield* isRefused(Redacted.value(secret))
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 })
 

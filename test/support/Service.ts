@@ -83,9 +83,23 @@ const layerNoEnvironment = ConfigProvider.layer(ConfigProvider.fromEnv({ env: {}
 /** Every use case in memory, with the offline model. */
 export const layerOffline = (settings: Partial<SettingsShape> = {}) => layerOver(Layer.empty, settings)
 
-/** The same, with some ports replaced. */
+/**
+ * The same, but chat turns are not executed, so that nothing sleeps: TestClock stops at each end of a sleep, which
+ * is a million times on the way to another month.
+ */
+export const layerAtRest = (settings: Partial<SettingsShape> = {}) =>
+  withMemory(Application.layerAtRest, Layer.empty, settings)
+
+/** As `layerOffline`, with some ports replaced. */
 export const layerOver = <P>(ports: Layer.Layer<P>, settings: Partial<SettingsShape> = {}) =>
-  Application.layer.pipe(
+  withMemory(Application.layer, ports, settings)
+
+const withMemory = <A, E, R, P>(
+  application: Layer.Layer<A, E, R>,
+  ports: Layer.Layer<P>,
+  settings: Partial<SettingsShape>
+) =>
+  application.pipe(
     Layer.provide(ports),
     Layer.provideMerge(layerSecretBox),
     Layer.provideMerge(Repo.layerMemory),
