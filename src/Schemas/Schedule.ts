@@ -10,7 +10,8 @@ const aliases: ReadonlyMap<string, string> = new Map([
   ["@hourly", "0 0 * * * *"]
 ])
 
-/** After this PostgreSQL and JSON have no common form of an instant. */
+/** Before this croner knows no year, and after the other PostgreSQL and JSON have no common form of an instant. */
+const firstYear = 1
 const lastYear = 9999
 
 /**
@@ -65,7 +66,7 @@ export const instantsOf = (
   if (!isTimeZone(timezone)) return invalid("timezone", "must be the name of an IANA time zone")
   const fields = fieldsOf(schedule)
   if (fields === undefined) return invalid("schedule", formOfExpression)
-  if (!(year <= lastYear)) return Result.succeed({ next: () => null })
+  if (!(year >= firstYear && year <= lastYear)) return Result.succeed({ next: () => null })
   try {
     const instants = computed(fields, timezone, year)
     if (readyInstants.size >= mostReadyInstants) readyInstants.clear()
@@ -87,7 +88,7 @@ const mostReadyInstants = 1_000
  */
 const computed = (fields: ReadonlyArray<string>, timezone: string, year: number): Instants => {
   const [seconds = "0", minutes = "*", hours = "*", ...days] = fields
-  const years = `${year - 1}-${Math.min(year + horizonYears, lastYear)}`
+  const years = `${Math.max(year - 1, firstYear)}-${Math.min(year + horizonYears, lastYear)}`
   const cronOf = (second: string, minute: string) =>
     new Cron([second, minute, hours, ...days, years].join(" "), { timezone, paused: true })
   const every = cronOf(seconds, minutes)

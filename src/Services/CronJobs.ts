@@ -124,9 +124,11 @@ export class CronJobs extends Context.Service<
                 const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
                 yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
                 const { isActive, schedule, timezone } = { ...job, ...patch }
-                const [next] = yield* instants(schedule, timezone, yield* fires.now, 1)
                 const countsFromNow =
                   schedule !== job.schedule || timezone !== job.timezone || isActive !== job.isActive
+                // What could be read when it was stored may be unreadable now: a time zone that is no more.
+                const isAsked = "schedule" in patch || "timezone" in patch || (countsFromNow && isActive)
+                const [next] = isAsked ? yield* instants(schedule, timezone, yield* fires.now, 1) : []
                 const nextFireAt = isActive ? (next ?? null) : null
                 const updated = yield* repo.update(
                   id,

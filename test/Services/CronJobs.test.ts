@@ -8,7 +8,7 @@ import type { AgentId, CronJobId, ProjectId } from "../../src/Schemas/Ids.ts"
 import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
 import { CronJobs } from "../../src/Services/CronJobs.ts"
 import { makeAgent, makeProject } from "../support/Fixtures.ts"
-import { layerOffline, makeTenant } from "../support/Service.ts"
+import { layerAtRest, makeTenant } from "../support/Service.ts"
 
 const setTime = (iso: string) => TestClock.setTime(Date.parse(iso))
 
@@ -56,7 +56,7 @@ describe("CronJobs", () => {
         updatedAt: at
       })
       assert.deepStrictEqual(yield* jobs.list(user, { workspaceId }), [job])
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("reads the schedule in UTC where no time zone is named", () =>
@@ -66,7 +66,7 @@ describe("CronJobs", () => {
       const { id, timezone } = yield* jobs.create(user, given)
       assert.strictEqual(timezone, "UTC")
       assert.strictEqual(yield* nextOf(id), "2026-11-20T09:00:00.000Z")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   const moments: ReadonlyArray<[UpdateCronJob, string | null]> = [
@@ -90,7 +90,7 @@ describe("CronJobs", () => {
       const agent = patch.agentId === null ? { agent: null } : {}
       const updatedAt = new Date("2026-11-23T08:30:00.000Z")
       assert.deepStrictEqual(updated, { ...job, ...patch, ...agent, updatedAt })
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("is never due while it is off, and counts from now when it is switched on", () =>
@@ -104,7 +104,7 @@ describe("CronJobs", () => {
       yield* setTime("2026-12-01T09:00:00.000Z")
       yield* jobs.update(user, job.id, { isActive: true })
       assert.strictEqual(yield* nextOf(job.id), "2026-12-02T09:00:00.000Z")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect.each<[UpdateCronJob, string]>([
@@ -125,7 +125,24 @@ describe("CronJobs", () => {
       assert.deepStrictEqual([refused instanceof InvalidInput, refused.error], [true, sentence])
       assert.deepStrictEqual(yield* jobs.list(user, { workspaceId }), [job])
       assert.strictEqual(yield* nextOf(job.id), "2026-11-21T08:00:00.000Z")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
+  it.effect(
+    "renames and switches off a job whose time zone is known no more, but does not switch it on",
+    () =>
+      Effect.gen(function* () {
+        const { job, jobs, user } = yield* makeJob
+        yield* (yield* CronJobRepo).update(job.id, { timezone: "Mars/Base" }, new Date())
+        assert.strictEqual((yield* jobs.update(user, job.id, { name: "New" })).name, "New")
+        assert.strictEqual(yield* nextOf(job.id), "2026-11-21T08:00:00.000Z")
+        assert.isFalse((yield* jobs.update(user, job.id, { isActive: false })).isActive)
+        assert.isNull(yield* nextOf(job.id))
+        const refused = yield* Effect.flip(jobs.update(user, job.id, { isActive: true }))
+        assert.strictEqual(refused.error, "timezone: must be the name of an IANA time zone")
+        yield* jobs.update(user, job.id, { isActive: true, timezone: "UTC" })
+        assert.strictEqual(yield* nextOf(job.id), "2026-11-20T09:00:00.000Z")
+      }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("takes no agent or project of another workspace", () =>
@@ -144,7 +161,7 @@ describe("CronJobs", () => {
       ]) {
         assert.match(error.error, /^(agentId|projectId): does not exist in this workspace$/u)
       }
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("shows a stranger nothing", () =>
@@ -159,7 +176,7 @@ describe("CronJobs", () => {
       assert.instanceOf(foreign, NotFound)
       assert.deepStrictEqual([foreign.error, foreign._tag], [absent.error, absent._tag])
       assert.strictEqual(yield* nextOf(job.id), "2026-11-21T08:00:00.000Z")
-    }).pipe(Effect.provide(layerOffline()))
+    }).pipe(Effect.provide(layerAtRest()))
   )
 
   it.effect("previews five instants in UTC from now, or as it is told", () =>
@@ -174,6 +191,12 @@ describe("CronJobs", () => {
       const [first] = yield* jobs.preview({ schedule: "@daily", timezone: "Asia/Tokyo", count: 1 })
       assert.deepStrictEqual(first, new Date("2026-11-20T15:00:00.000Z"))
       assert.instanceOf(yield* Effect.flip(jobs.preview({ schedule: "@reboot" })), InvalidInput)
-    }).pipe(Effect.provide(layerOffline()))
+      const early = { schedule: "@daily", after: new Date("0001-06-01T00:00:00.000Z"), count: 1 }
+      assert.deepStrictEqual(yield* jobs.preview(early), [new Date("0001-06-02T00:00:00.000Z")])
+      const tooEarly = yield* Effect.flip(
+        jobs.preview({ ...early, after: new Date("0000-06-01T00:00:00.000Z") })
+      )
+      assert.strictEqual(tooEarly.error, "schedule: never fires")
+    }).pipe(Effect.provide(layerAtRest()))
   )
 })
