@@ -1,4 +1,3 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
@@ -82,16 +81,9 @@ export const layer = Layer.effectDiscard(
         yield* Effect.sleep(pauseMillis)
       })
     )
-    let lookedAt = Number.NEGATIVE_INFINITY
     yield* persistently(
       "the ledger of cron jobs not shortened",
-      Effect.gen(function* () {
-        const at = yield* Clock.currentTimeMillis
-        if (at - lookedAt < forgetMillis) return yield* Effect.sleep(forgetMillis - (at - lookedAt))
-        const more = yield* scheduler.forget
-        if (more) return yield* Effect.sleep(pauseMillis)
-        lookedAt = at
-      })
+      Effect.flatMap(scheduler.forget, (more) => Effect.sleep(more ? pauseMillis : forgetMillis))
     )
   })
 ).pipe(Layer.provideMerge(Fires.layer))

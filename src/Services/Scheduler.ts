@@ -12,7 +12,7 @@ export class Scheduler extends Context.Service<
     /**
      * Handles the newest slot of up to one batch of due jobs: it is in the ledger, its run is stored, and the job
      * is due again, or none of that. Of the slots missed before it a few are recorded at once, and the rest is
-     * left to `recordMissed`. How many jobs were handled; fewer than a batch: no more were due.
+     * left to `recordMissed`. How many jobs were handled; none: no more were due, or others hold them.
      */
     readonly fireDue: Effect.Effect<number, Unavailable>
     /** Records one batch of the missed slots of one job. False: nothing was left to record. */

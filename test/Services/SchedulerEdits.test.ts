@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
+import * as Fires from "../../src/Layers/Scheduler/Fires.ts"
 import * as SchedulerLayer from "../../src/Layers/Scheduler.ts"
 import type { UpdateCronJob } from "../../src/Schemas/CronJob.ts"
 import { CronFireRepo } from "../../src/Services/CronFireRepo.ts"
+import { Scheduler } from "../../src/Services/Scheduler.ts"
 import { layerAtRest } from "../support/Service.ts"
 import { away } from "./RunFaults.ts"
 import { makeSubject, start } from "./Schedulers.ts"
@@ -131,6 +134,66 @@ describe("whatever the store does", () => {
       yield* TestClock.adjust("1 hour")
       assert.isAtLeast(asked, 120)
       assert.isAtMost(asked, 122)
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
+  it.effect("schedules that take long to compute hold up no batch: what is left of it stays due", () =>
+    Effect.gen(function* () {
+      const { fires, make } = yield* makeSubject
+      for (let n = 0; n < 5; n++) yield* make({ schedule: "* * * * *" })
+      yield* TestClock.adjust("1 minute")
+      const clock = yield* Clock.Clock
+      let nanos = 0n
+      const slow: Clock.Clock = {
+        ...clock,
+        monotonicTimeNanos: Effect.sync(() => {
+          nanos += 400_000_000n
+          return nanos
+        })
+      }
+      const scheduler = Effect.flatMap(Scheduler, ({ fireDue }) => fireDue).pipe(
+        Effect.provide(Layer.fresh(Fires.layer)),
+        Effect.provideService(Clock.Clock, slow)
+      )
+      const first = yield* scheduler
+      assert.isAtLeast(first, 1)
+      assert.isBelow(first, 5)
+      assert.strictEqual((yield* fires.claim(10)).jobs.length, 5 - first)
+      while ((yield* scheduler) > 0);
+      assert.strictEqual((yield* fires.claim(10)).jobs.length, 0)
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
+  it.effect("the ledger is shortened each minute, also when the clock of the process was set back", () =>
+    Effect.gen(function* () {
+      const repo = yield* CronFireRepo
+      let asked = 0
+      const counted = CronFireRepo.of({
+        ...repo,
+        forget: () =>
+          Effect.sync(() => {
+            asked++
+            return 0
+          })
+      })
+      const clock = yield* Clock.Clock
+      let back = 0
+      const wrong: Clock.Clock = {
+        ...clock,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (at) => at - back)
+      }
+      const scope = yield* Scope.make()
+      yield* Layer.buildWithScope(Layer.fresh(SchedulerLayer.layer), scope).pipe(
+        Effect.provideService(CronFireRepo, counted),
+        Effect.provideService(Clock.Clock, wrong)
+      )
+      yield* TestClock.adjust("5 minutes")
+      const before = asked
+      back = 365 * 86_400_000
+      yield* TestClock.adjust("10 minutes")
+      assert.isAtLeast(before, 5)
+      assert.isAtMost(before, 6)
+      assert.isAtLeast(asked - before, 9)
     }).pipe(Effect.provide(layerAtRest()))
   )
 })

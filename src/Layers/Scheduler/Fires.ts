@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -18,8 +19,13 @@ export const batch = 200
 const missedAtOnce = 20
 const missedBatch = 1_000
 const forgetBatch = 1_000
-/** After so many plans other fibers get their turn. */
-const plansInARow = 20
+/** After so long other fibers get their turn. */
+const turnNanos = 10_000_000n
+/**
+ * A schedule takes well under a millisecond, but one that lies where daylight saving skips takes tens of them. A
+ * batch of such ones would take longer than a transaction may, again and again.
+ */
+const mostPlanningNanos = 1_000_000_000n
 
 export const layer = Layer.effect(
   Scheduler,
@@ -50,8 +56,16 @@ export const layer = Layer.effect(
       const slots: Array<NewFire> = []
       const backlogs = []
       const next = []
-      for (const [n, job] of jobs.entries()) {
-        if (n % plansInARow === plansInARow - 1) yield* Effect.yieldNow
+      const started = yield* Clock.monotonicTimeNanos
+      let turn = started
+      for (const job of jobs) {
+        const nanos = yield* Clock.monotonicTimeNanos
+        // What is left stays due, and comes first the next time.
+        if (next.length > 0 && nanos - started > mostPlanningNanos) break
+        if (nanos - turn > turnNanos) {
+          yield* Effect.yieldNow
+          turn = yield* Clock.monotonicTimeNanos
+        }
         const plan = planFire(job, at)
         const { rest, slots: own } = yield* slotsOf(plan, at)
         slots.push(...own)
@@ -59,7 +73,7 @@ export const layer = Layer.effect(
         next.push({ cronJobId: job.id, nextFireAt: plan.nextFireAt })
       }
       const made = yield* repo.record({ firedAt: at, slots, backlogs, next })
-      return { jobs: jobs.length, made: made.length, slots }
+      return { jobs: next.length, made: made.length, slots }
     })
 
     return Scheduler.of({
