@@ -14,7 +14,7 @@ import {
 } from "../Schemas/Conversation.ts"
 import { Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
-import { type StoredRun, unstarted } from "../Schemas/Run.ts"
+import { newRun } from "../Schemas/Run.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
@@ -121,24 +121,17 @@ export class Chat extends Context.Service<
           agentId: agent?.id ?? null,
           updatedAt: at
         }
-        const run: StoredRun = {
+        const run = newRun({
           id: turnId,
           workspaceId: conversation.workspaceId,
           projectId: conversation.projectId,
-          status: "PENDING",
-          prompt: input.content,
-          ...unstarted,
-          createdAt: at,
-          updatedAt: at,
           agentId: conversation.agentId,
-          cronJobId: null,
+          prompt: input.content,
           turn: { conversationId: conversation.id, replyId: yield* ids.make<MessageId>("message") },
           autonomyLevel: input.autonomyLevel ?? "autonomous",
-          selectedProvider: null,
-          selectedModel: null,
           providerKeyId: input.providerKeyId ?? null,
-          connectorIds: null
-        }
+          createdAt: at
+        })
         const first: NumberedEvent = {
           id: 1,
           event: {

@@ -79,7 +79,7 @@ export const layer = Layer.effect(
     return Scheduler.of({
       fireDue: Effect.gen(function* () {
         const { jobs, made, slots } = yield* transaction.run(fire)
-        if (made > 0) yield* signals.publish({ type: "runs" })
+        if (made > 0) yield* signals.publish({ type: "runs", kind: "task" })
         for (const { outcome } of slots) {
           yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 1)
         }
