@@ -1,0 +1,65 @@
+{
+  lib,
+  stdenv,
+  buildNpmPackage,
+  importNpmLock,
+  makeWrapper,
+  nodejs_24,
+  pnpm,
+  # The registry that nixpkgs itself fetches npm packages from; the lock file's hashes hold for any other.
+  registry ? lib.head (lib.splitString "/pnpm/" pnpm.src.url),
+}:
+let
+  inherit
+    (import ./lock.nix {
+      inherit lib registry;
+      inherit (stdenv) hostPlatform;
+    })
+    package
+    packageLock
+    ;
+in
+buildNpmPackage {
+  pname = package.name;
+  inherit (package) version;
+  src = lib.fileset.toSource {
+    root = ../.;
+    fileset = lib.fileset.unions [
+      ../package.json
+      ../package-lock.json
+      ../scripts
+      ../src
+    ];
+  };
+
+  nodejs = nodejs_24;
+  npmDeps = importNpmLock { inherit package packageLock; };
+  npmConfigHook = importNpmLock.npmConfigHook;
+  npmFlags = [ "--ignore-scripts" ];
+  nativeBuildInputs = [ makeWrapper ];
+
+  # The bundle needs nothing but PGlite, whose data files can't be part of it.
+  installPhase = ''
+    runHook preInstall
+    home=$out/libexec/agentd
+    mkdir -p $home/node_modules/@electric-sql
+    cp -r dist package.json $home/
+    cp -rL node_modules/@electric-sql/pglite $home/node_modules/@electric-sql/
+    makeWrapper ${lib.getExe nodejs_24} $out/bin/agentd \
+      --add-flags --enable-source-maps \
+      --add-flags $home/dist/cli.js
+    runHook postInstall
+  '';
+
+  doInstallCheck = true;
+  installCheckPhase = ''
+    $out/bin/agentd --version
+  '';
+
+  meta = {
+    description = package.description;
+    license = lib.licenses.unfree;
+    mainProgram = "agentd";
+    platforms = lib.platforms.unix;
+  };
+}
