@@ -19,4 +19,6 @@ export const layer = Server.layer.pipe(
   Layer.provide(Settings.layer)
 )
 
-if (import.meta.main) runMain(Layer.launch(layer))
+export const start = (): void => runMain(Layer.launch(layer))
+
+if (import.meta.main) start()

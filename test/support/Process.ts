@@ -40,7 +40,7 @@ const exited = (child: ChildProcess): Promise<number | null> =>
 
 /** How the service is started: as `npm start` does, or by npm itself. */
 const commands = {
-  node: [process.execPath, ["--import", "./scripts/require-node.mjs", "src/main.ts"]],
+  node: [process.execPath, ["--import", "./scripts/require-node.mjs", "scripts/start.mjs"]],
   npm: ["npm", ["start", "--silent"]]
 } as const
 
@@ -86,7 +86,8 @@ export const startServer = async (
 
 /** Runs a command of the command line to its end. */
 export const runCommand = async (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, ["--import", "./scripts/require-node.mjs", "src/cli.ts", ...words], {
+  const script = ["--import", "./scripts/require-node.mjs", "scripts/agentd.mjs"]
+  const child = spawn(process.execPath, [...script, ...words], {
     cwd: root,
     env: environment(env),
     stdio: ["ignore", "pipe", "pipe"]

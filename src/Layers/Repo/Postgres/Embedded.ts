@@ -1,4 +1,5 @@
 import * as Path from "node:path"
+import { fileURLToPath } from "node:url"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -21,10 +22,10 @@ export interface EmbeddedOptions {
   readonly limits?: Partial<Omit<EngineOptions, "workerUrl" | "directory">>
 }
 
-const workerUrl = new URL(
-  import.meta.url.endsWith(".ts") ? "./Embedded/worker.ts" : "./postgres-worker.js",
-  import.meta.url
-)
+// Bundled, the worker and the template lie beside the chunk that this is part of (scripts/build.mjs).
+const isBundled = !import.meta.url.endsWith(".ts")
+const workerUrl = new URL(isBundled ? "./postgres-worker.js" : "./Embedded/worker.ts", import.meta.url)
+const template = isBundled ? fileURLToPath(new URL("./template", import.meta.url)) : undefined
 
 /**
  * A running embedded PostgreSQL that holds its data folder. It answers when
@@ -43,6 +44,7 @@ export const makeEngine = Effect.fnUntraced(function* (options: EmbeddedOptions)
         new Engine({
           directory,
           workerUrl,
+          template,
           startLimitMillis: 120_000,
           batchLimitMillis: 30_000,
           abandonedLimitMillis: 1_000,

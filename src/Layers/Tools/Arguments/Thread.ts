@@ -18,8 +18,14 @@ const idleMillis = 60_000
 let worker: Worker | undefined
 let idle: NodeJS.Timeout | undefined
 
+// Bundled, the worker lies beside the chunk that this is part of (scripts/build.mjs).
+const workerUrl = new URL(
+  import.meta.url.endsWith(".ts") ? "./worker.ts" : "./arguments-worker.js",
+  import.meta.url
+)
+
 const start = (): Worker => {
-  const started = new Worker(new URL("./worker.ts", import.meta.url), {
+  const started = new Worker(workerUrl, {
     name: "agentd-arguments",
     // Its memory has no limit but the time: at one of its own, V8 may end the whole process.
     // It needs nothing of this process: neither its options nor the keys in its environment.

@@ -11,6 +11,8 @@ export interface EngineOptions {
   readonly workerUrl: URL
   /** The database folder, which is made when it is missing. */
   readonly directory: string
+  /** What a new database is copied from; where it is missing or damaged, PostgreSQL makes the database. */
+  readonly template?: string | undefined
   /** A start that takes longer is given up. */
   readonly startLimitMillis: number
   /** A batch that takes longer ends the worker. */
@@ -111,7 +113,7 @@ export class Engine {
       if (this.#closed) throw closedError()
       const thread = new Thread(
         this.#options.workerUrl,
-        { directory: this.#options.directory },
+        { directory: this.#options.directory, template: this.#options.template },
         { answer: (answer) => this.#onAnswer(answer), ended: (why) => this.#onEnded(why) }
       )
       this.#thread = thread

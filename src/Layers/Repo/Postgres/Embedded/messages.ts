@@ -2,6 +2,8 @@
 export interface WorkerOptions {
   /** The database folder itself. */
   readonly directory: string
+  /** What a new database is copied from. */
+  readonly template: string | undefined
 }
 
 /** What the main thread asks of the worker; answered one after the other, in order. */
@@ -12,7 +14,7 @@ export type Request =
 
 /**
  * What the worker tells. First comes `ready`, `failed` or, where there was no
- * database folder, `made`; after the last two nothing follows. Each batch
+ * database folder and none to copy, `made`; after the last two nothing follows. Each batch
  * is answered by any number of `data` and exactly one `end`; `closed` is the last.
  */
 export type Reply =

@@ -4,6 +4,7 @@ import { parentPort, workerData } from "node:worker_threads"
 import { PGlite } from "@electric-sql/pglite"
 import { DiskFs, fsyncFolder, fsyncTree } from "./diskFs.ts"
 import type { Reply, Request, WorkerOptions } from "./messages.ts"
+import * as Template from "./template.ts"
 
 const flushAt = 256 * 1024
 
@@ -14,7 +15,7 @@ const startParams = [
   )
 ]
 
-const { directory } = workerData as WorkerOptions
+const { directory, template } = workerData as WorkerOptions
 if (parentPort === null) throw new Error("This module is the entry of a worker thread")
 const port = parentPort
 
@@ -39,18 +40,27 @@ const open = async (fs: DiskFs, params: Array<string>): Promise<PGlite> => {
 }
 
 /**
- * A kill at any moment leaves either no database folder or a whole one. The
- * caller then ends this thread, which gives back the memory that this took.
+ * A kill at any moment leaves either no database folder or a whole one. Where
+ * it is not copied, the caller then ends this thread, which gives back the
+ * memory that this took.
  */
-const make = async (): Promise<void> => {
+const make = async (): Promise<"copied" | "made"> => {
   const unfinished = `${directory}.new`
-  Fs.rmSync(unfinished, { recursive: true, force: true })
-  Fs.mkdirSync(unfinished, { mode: 0o700 })
-  const postgres = await open(new DiskFs(unfinished), PGlite.defaultStartParams)
-  await postgres.close()
+  const empty = (): void => {
+    Fs.rmSync(unfinished, { recursive: true, force: true })
+    Fs.mkdirSync(unfinished, { mode: 0o700 })
+  }
+  empty()
+  const copied = template !== undefined && Template.copyTo(template, unfinished)
+  if (!copied) {
+    empty()
+    const postgres = await open(new DiskFs(unfinished), PGlite.defaultStartParams)
+    await postgres.close()
+  }
   fsyncTree(unfinished)
   Fs.renameSync(unfinished, directory)
   fsyncFolder(Path.dirname(directory))
+  return copied ? "copied" : "made"
 }
 
 const simpleQuery = (sql: string): Uint8Array => {
@@ -116,11 +126,11 @@ const serve = (fs: DiskFs, postgres: PGlite): void => {
 }
 
 try {
-  if (Fs.existsSync(Path.join(directory, "PG_VERSION"))) {
+  const isThere = Fs.existsSync(Path.join(directory, "PG_VERSION"))
+  if (isThere || (await make()) === "copied") {
     const fs = new DiskFs(directory)
     serve(fs, await open(fs, startParams))
   } else {
-    await make()
     tell({ kind: "made" })
   }
 } catch (error) {

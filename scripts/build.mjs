@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+
+const root = Path.resolve(import.meta.dirname, "..")
+const dist = Path.join(root, "dist")
+/** A process that runs an older bundle may still load parts of it. */
+const kept = 3
+
+const entries = {
+  main: "src/main.ts",
+  cli: "src/cli.ts",
+  "postgres-worker": "src/Layers/Repo/Postgres/Embedded/worker.ts",
+  "arguments-worker": "src/Layers/Tools/Arguments/worker.ts"
+}
+
+/**
+ * Where the bundle of these very sources is, or would be: a folder named by a hash of their contents, of the
+ * lock file and of this script. So a bundle is current or it is not found.
+ */
+export const folderOfBundle = () => {
+  const hash = createHash("sha256")
+  const add = (path) => {
+    const content = Fs.readFileSync(Path.join(root, path))
+    hash.update(`${path}\n${content.length}\n`).update(content)
+  }
+  const names = Fs.readdirSync(Path.join(root, "src"), { recursive: true }).sort()
+  for (const name of names) if (name.endsWith(".ts")) add(Path.join("src", name))
+  for (const path of ["package-lock.json", "scripts/build.mjs"]) add(path)
+  return Path.join(dist, hash.digest("hex").slice(0, 16))
+}
+
+const pgliteVersion = () =>
+  JSON.parse(Fs.readFileSync(Path.join(root, "package-lock.json"), "utf8")).packages[
+    "node_modules/@electric-sql/pglite"
+  ].version
+
+/** The bundles that are there, the newest first. */
+const bundles = () =>
+  Fs.readdirSync(dist)
+    .filter((name) => /^[0-9a-f]{16}$/.test(name))
+    .map((name) => Path.join(dist, name))
+    .sort((a, b) => Fs.statSync(b).mtimeMs - Fs.statSync(a).mtimeMs)
+
+const templateOfSameVersion = () =>
+  bundles()
+    .map((folder) => Path.join(folder, "template"))
+    .find((template) => {
+      const manifest = Path.join(template, "manifest.json")
+      return (
+        Fs.existsSync(manifest) && JSON.parse(Fs.readFileSync(manifest, "utf8")).pglite === pgliteVersion()
+      )
+    })
+
+/** Puts a finished folder in its place. Whoever comes second finds the same thing there. */
+const publish = (unfinished, folder) => {
+  try {
+    Fs.renameSync(unfinished, folder)
+  } catch (error) {
+    if (!Fs.existsSync(folder)) throw error
+    Fs.rmSync(unfinished, { recursive: true, force: true })
+  }
+}
+
+/** Bundles the sources into a folder that appears as a whole. Removes all but the latest few. */
+export const bundle = async (folder) => {
+  const { rolldown } = await import("rolldown")
+  Fs.mkdirSync(dist, { recursive: true })
+  const unfinished = Fs.mkdtempSync(Path.join(dist, "new-"))
+  const made = await rolldown({
+    cwd: root,
+    input: entries,
+    platform: "node",
+    // It finds its data files beside its own.
+    external: [/^@electric-sql\/pglite/]
+  })
+  await made.write({ dir: unfinished, format: "esm" })
+  const template = templateOfSameVersion()
+  if (template !== undefined) Fs.cpSync(template, Path.join(unfinished, "template"), { recursive: true })
+  publish(unfinished, folder)
+  for (const old of bundles().slice(kept)) Fs.rmSync(old, { recursive: true, force: true })
+}
+
+/** `npm ci --omit=dev` leaves the bundler out; the sources run as they are then. */
+export const isWithoutBundler = (error) =>
+  error.code === "ERR_MODULE_NOT_FOUND" && error.message.includes("'rolldown'")
+
+const build = async () => {
+  const folder = folderOfBundle()
+  if (!Fs.existsSync(folder)) await bundle(folder)
+  if (Fs.existsSync(Path.join(folder, "template"))) return
+  const { makeTemplate } = await import("./template.ts")
+  const unfinished = Fs.mkdtempSync(Path.join(dist, "new-"))
+  await makeTemplate(unfinished, pgliteVersion())
+  publish(unfinished, Path.join(folder, "template"))
+}
+
+if (import.meta.main) {
+  await build().catch((error) => {
+    if (!isWithoutBundler(error)) throw error
+    process.stderr.write("agentd: the bundler is not installed, so there is no bundle\n")
+  })
+}

@@ -1,0 +1,4 @@
+import { load } from "./load.mjs"
+
+const { start } = await load("main")
+start()

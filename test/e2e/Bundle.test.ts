@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process"
+import * as Fs from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+
+const root = resolve(import.meta.dirname, "../..")
+
+/** What `npm start` and `npm run agentd` run: the bundle of the sources as they are now. */
+describe("the bundle", () => {
+  const folder = Fs.mkdtempSync(join(tmpdir(), "agentd-bundle-"))
+  afterAll(() => Fs.rmSync(folder, { recursive: true, force: true }))
+  for (const name of ["package.json", "package-lock.json", "scripts", "src"]) {
+    Fs.cpSync(join(root, name), join(folder, name), { recursive: true })
+  }
+  Fs.mkdirSync(join(folder, "node_modules"))
+  for (const name of Fs.readdirSync(join(root, "node_modules"))) {
+    if (!name.startsWith("."))
+      Fs.symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
+  }
+
+  const version = () => {
+    const { stderr, stdout } = spawnSync(process.execPath, ["scripts/agentd.mjs", "--version"], {
+      cwd: folder,
+      encoding: "utf8"
+    })
+    return `${stdout}${stderr}`
+  }
+  const setVersion = (text: string) => {
+    const path = join(folder, "src/cli.ts")
+    Fs.writeFileSync(path, Fs.readFileSync(path, "utf8").replace(/version: "[^"]*"/, `version: "${text}"`))
+  }
+  const bundles = () => Fs.readdirSync(join(folder, "dist"))
+
+  it("is made anew when the sources have changed, whatever their dates say, and is used again", () => {
+    setVersion("7.7.1")
+    const path = join(folder, "src/cli.ts")
+    const { atime, mtime } = Fs.statSync(path)
+    assert.include(version(), "7.7.1")
+    const [first] = bundles()
+    setVersion("7.7.2")
+    Fs.utimesSync(path, atime, mtime)
+    assert.include(version(), "7.7.2")
+    assert.strictEqual(bundles().length, 2)
+    setVersion("7.7.1")
+    const before = Fs.statSync(join(folder, "dist", first ?? "")).mtimeMs
+    assert.include(version(), "7.7.1")
+    assert.strictEqual(Fs.statSync(join(folder, "dist", first ?? "")).mtimeMs, before)
+  })
+
+  it("leaves three at the most", () => {
+    for (const text of ["7.8.1", "7.8.2", "7.8.3"]) {
+      setVersion(text)
+      assert.include(version(), text)
+    }
+    assert.strictEqual(bundles().length, 3)
+  })
+
+  it("is no need: without the bundler the sources run as they are", () => {
+    Fs.rmSync(join(folder, "node_modules/rolldown"))
+    Fs.rmSync(join(folder, "dist"), { recursive: true })
+    setVersion("7.9.1")
+    assert.include(version(), "7.9.1")
+    assert.isFalse(Fs.existsSync(join(folder, "dist")))
+  })
+})
