@@ -6,8 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Database from "./Layers/Database.ts"
-import { execute, serverRuns } from "./Layers/Operator/Execute.ts"
+import { execute } from "./Layers/Operator/Execute.ts"
 import { writeStdout } from "./Layers/Operator/Output.ts"
+import { serverRuns } from "./Layers/Operator/Reach.ts"
+import { exportData, importData } from "./Layers/Operator/Transfer.ts"
 import { runMain } from "./Layers/Runtime.ts"
 import * as Settings from "./Layers/Settings.ts"
 import { AccountError, type AccountResult, daysOf } from "./Schemas/Account.ts"
@@ -116,12 +118,30 @@ const workspacePlan = Command.make(
   })
 ).pipe(Command.withDescription("Change the plan of a workspace"))
 
+const exporting = Command.make(
+  "export",
+  {
+    file: Flag.String("file").pipe(Flag.withDescription("File to write (standard output)"), Flag.optional)
+  },
+  ({ file }) => exportData(file)
+).pipe(Command.withDescription("Write everything in the database, also while the service runs"))
+
+const importing = Command.make(
+  "import",
+  {
+    file: Flag.String("file").pipe(Flag.withDescription("File to read (standard input)"), Flag.optional)
+  },
+  ({ file }) => importData(file)
+).pipe(Command.withDescription("Read an export into an empty database"))
+
 const agentd = Command.make("agentd").pipe(
   Command.withDescription("Orchestrates AI agents over REST"),
   Command.withSubcommands([
     serve,
     migrate,
     bootstrap,
+    exporting,
+    importing,
     Command.make("user").pipe(Command.withDescription("Users"), Command.withSubcommands([userCreate])),
     Command.make("token").pipe(Command.withDescription("Tokens"), Command.withSubcommands([tokenCreate])),
     Command.make("workspace").pipe(

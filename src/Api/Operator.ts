@@ -2,7 +2,9 @@ import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as Schema from "effect/Schema"
 import { AccountCommand, AccountError, AccountResult } from "../Schemas/Account.ts"
+import { TransferError } from "../Schemas/Transfer.ts"
 import { Unavailable } from "./Errors.ts"
 
 /**
@@ -15,6 +17,14 @@ export const OperatorApi = HttpApi.make("agentd-operator").add(
       payload: AccountCommand,
       success: AccountResult,
       error: [AccountError.pipe(HttpApiSchema.status(422)), Unavailable]
+    })
+  ),
+  HttpApiGroup.make("transfer").add(
+    // To a file: what is read slowly over a socket would hold up the one connection of the database.
+    HttpApiEndpoint.post("export", "/export", {
+      payload: Schema.Struct({ path: Schema.String }),
+      success: Schema.Struct({ rows: Schema.Int }),
+      error: TransferError.pipe(HttpApiSchema.status(422))
     })
   )
 )

@@ -18,6 +18,7 @@ import {
   Store
 } from "./Repo/Memory/Store.ts"
 import * as MemoryTokenRepo from "./Repo/Memory/TokenRepo.ts"
+import * as MemoryTransfer from "./Repo/Memory/Transfer.ts"
 import * as MemoryUserRepo from "./Repo/Memory/UserRepo.ts"
 import * as MemoryWorkspaceRepo from "./Repo/Memory/WorkspaceRepo.ts"
 import * as PostgresAgentRepo from "./Repo/Postgres/AgentRepo.ts"
@@ -39,6 +40,7 @@ import * as PostgresRunJournal from "./Repo/Postgres/RunJournal.ts"
 import * as PostgresRunRepo from "./Repo/Postgres/RunRepo.ts"
 import * as PostgresSignals from "./Repo/Postgres/Signals.ts"
 import * as PostgresTokenRepo from "./Repo/Postgres/TokenRepo.ts"
+import * as PostgresTransfer from "./Repo/Postgres/Transfer.ts"
 import * as PostgresUserRepo from "./Repo/Postgres/UserRepo.ts"
 import * as PostgresWorkspaceRepo from "./Repo/Postgres/WorkspaceRepo.ts"
 
@@ -60,6 +62,7 @@ export const layerMemory = Layer.mergeAll(
   MemoryRunRepo.layer,
   MemorySignals.layer,
   MemoryTokenRepo.layer,
+  MemoryTransfer.layer,
   MemoryUserRepo.layer,
   MemoryWorkspaceRepo.layer
 ).pipe(Layer.provide(Store.layer))
@@ -82,6 +85,7 @@ export const layerPostgres = Layer.mergeAll(
   PostgresRunRepo.layer,
   PostgresSignals.layer,
   PostgresTokenRepo.layer,
+  PostgresTransfer.layer,
   PostgresUserRepo.layer,
   PostgresWorkspaceRepo.layer
 ).pipe(Layer.provide(Database.layer))

@@ -8,6 +8,8 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { OperatorApi } from "../../Api/Operator.ts"
 import { Accounts } from "../../Services/Accounts.ts"
+import { Transfer } from "../../Services/Transfer.ts"
+import { exportTo } from "./Export.ts"
 
 /** The longest path that every system takes for a socket. */
 const longestPath = 100
@@ -19,12 +21,26 @@ export const socketPath = (dataDir: string): string => {
   return fromHere.length < path.length ? fromHere : path
 }
 
-const handlers = HttpApiBuilder.group(
+const accountHandlers = HttpApiBuilder.group(
   OperatorApi,
   "accounts",
   Effect.fn(function* (group) {
     const accounts = yield* Accounts
     return group.handle("execute", ({ payload }) => accounts.execute(payload))
+  })
+)
+
+const transferHandlers = HttpApiBuilder.group(
+  OperatorApi,
+  "transfer",
+  Effect.fn(function* (group) {
+    const transfer = yield* Transfer
+    return group.handle("export", ({ payload }) =>
+      exportTo(payload.path).pipe(
+        Effect.provideService(Transfer, transfer),
+        Effect.map((rows) => ({ rows }))
+      )
+    )
   })
 )
 
@@ -43,10 +59,13 @@ export const layer = (dataDir: string) => {
     rmSync(path, { force: true })
     return createServer().once("listening", () => chmodSync(path, 0o600))
   }
-  return HttpRouter.serve(HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(handlers)), {
-    disableListenLog: true,
-    disableLogger: true
-  }).pipe(
+  return HttpRouter.serve(
+    HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide([accountHandlers, transferHandlers])),
+    {
+      disableListenLog: true,
+      disableLogger: true
+    }
+  ).pipe(
     Layer.provide(NodeHttpServer.layer(listening, { path, disablePreemptiveShutdown: true })),
     Layer.fresh
   )
