@@ -25,14 +25,19 @@ let
     let
       name = entry.name or (nameOf path);
     in
-    { resolved = "${registry}/${name}/-/${baseNameOf name}-${entry.version}.tgz"; } // entry;
+    { resolved = "${registry}/${name}/-/${baseNameOf name}-${entry.version}.tgz"; }
+    // entry
+    # npm would ask the registry for those that it misses.
+    // lib.optionalAttrs (entry ? optionalDependencies) {
+      optionalDependencies = lib.filterAttrs (name: _: kept ? "node_modules/${name}") entry.optionalDependencies;
+    };
 
-  entries = removeAttrs lock.packages [ "" ];
+  kept = lib.filterAttrs (path: entry: !isForeign path entry) (removeAttrs lock.packages [ "" ]);
 in
 {
   package = withoutNode package;
   packageLock = lock // {
-    packages = lib.mapAttrs resolve (lib.filterAttrs (path: entry: !isForeign path entry) entries) // {
+    packages = lib.mapAttrs resolve kept // {
       "" = withoutNode lock.packages."";
     };
   };

@@ -38,16 +38,17 @@ buildNpmPackage {
   npmFlags = [ "--ignore-scripts" ];
   nativeBuildInputs = [ makeWrapper ];
 
-  # The bundle needs nothing but PGlite, whose data files can't be part of it.
+  # The bundle needs nothing but what scripts/build.mjs leaves out of it.
   installPhase = ''
     runHook preInstall
     home=$out/libexec/agentd
     mkdir -p $home/node_modules/@electric-sql
-    cp -r dist package.json $home/
+    # One bundle, since the sources are these alone; its name is a hash.
+    cp -r dist/* $home/dist
+    cp package.json $home/
     cp -rL node_modules/@electric-sql/pglite $home/node_modules/@electric-sql/
-    makeWrapper ${lib.getExe nodejs_24} $out/bin/agentd \
-      --add-flags --enable-source-maps \
-      --add-flags $home/dist/cli.js
+    cp -rL node_modules/undici $home/node_modules/
+    makeWrapper ${lib.getExe nodejs_24} $out/bin/agentd --add-flags $home/dist/cli.js
     runHook postInstall
   '';
 

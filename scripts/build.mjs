@@ -71,8 +71,8 @@ export const bundle = async (folder) => {
     cwd: root,
     input: entries,
     platform: "node",
-    // It finds its data files beside its own.
-    external: [/^@electric-sql\/pglite/]
+    // PGlite finds its data files beside its own, and the names that undici exports are known at run time only.
+    external: [/^@electric-sql\/pglite/, "undici"]
   })
   await made.write({ dir: unfinished, format: "esm" })
   const template = templateOfSameVersion()

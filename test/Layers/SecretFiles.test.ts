@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as SecretFiles from "../../src/Layers/SecretFiles.ts"
+import { address, database } from "../../src/Layers/Settings.ts"
+
+describe("secrets in files", () => {
+  const folder = mkdtempSync(join(tmpdir(), "agentd-secrets-"))
+  const path = join(folder, "url")
+  writeFileSync(path, "postgres://u:p@db/agentd\n")
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  const settings = (environment: Readonly<Record<string, string>>) =>
+    Effect.gen(function* () {
+      const { url } = yield* database
+      return { url: Option.map(url, Redacted.value), port: (yield* address).port }
+    }).pipe(Effect.provide(SecretFiles.layer(environment)))
+
+  it.effect("are read beside the environment, without the end of the line", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* settings({ DATABASE_URL_FILE: path, PORT: "4000" }), {
+        url: Option.some("postgres://u:p@db/agentd"),
+        port: 4000
+      })
+      assert.isTrue(Option.isNone((yield* settings({ DATABASE_URL_FILE: "" })).url))
+    })
+  )
+
+  for (const [what, environment, says] of [
+    ["both are set", { DATABASE_URL: "postgres://db", DATABASE_URL_FILE: path }, /set one of them/],
+    [
+      "the file is gone",
+      { AGENTD_SECRET_KEY_FILE: `${path}.gone` },
+      /^AGENTD_SECRET_KEY_FILE: .* can't be read/
+    ]
+  ] as const) {
+    it.effect(`end the start in a sentence when ${what}`, () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(settings(environment))
+        assert.instanceOf(error, SecretFiles.SecretFileError)
+        assert.match((error as SecretFiles.SecretFileError).error, says)
+      })
+    )
+  }
+})
