@@ -7,6 +7,8 @@ import {
   statSync,
   writeFileSync
 } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -27,6 +29,12 @@ describe("agentd export and import", () => {
   const folder = makeDataDir()
   const scope = Scope.makeUnsafe()
   const first = { AGENTD_DATA_DIR: join(folder.path, "first") }
+  // A model that refuses everybody and remembers who asked.
+  const askedBy: Array<string | undefined> = []
+  const model = createServer((request, response) => {
+    askedBy.push(request.headers.authorization)
+    response.writeHead(401).end()
+  })
   const file = join(folder.path, "all.ndjson")
   let server: Server
   let agent: { readonly id: string }
@@ -38,14 +46,17 @@ describe("agentd export and import", () => {
     server = await startServer(first)
     agent = (await client().json("POST", "/api/agents", { workspaceId: workspaceId(), name: "moved" })).data
     await client().chat({ workspaceId: workspaceId(), content: "remember me", agentId: agent.id })
-    const key = {
+    model.listen(0, "127.0.0.1")
+    await once(model, "listening")
+    const made = await client().request("POST", "/api/provider-keys", {
       workspaceId: workspaceId(),
       name: "k",
-      provider: "openai",
+      provider: "openai-compatible",
       model: "m",
-      apiKey: "sk-very-secret"
-    }
-    assert.strictEqual((await client().request("POST", "/api/provider-keys", key)).status, 201)
+      apiKey: "sk-very-secret",
+      baseUrl: `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`
+    })
+    assert.strictEqual(made.status, 201)
     // Without a PostgreSQL the move is to another embedded database.
     second = hasPostgres
       ? { DATABASE_URL: await Effect.runPromise(Scope.provide(emptyDatabase, scope)) }
@@ -53,6 +64,7 @@ describe("agentd export and import", () => {
   })
   afterAll(async () => {
     await server.stop("SIGKILL")
+    model.close()
     await Effect.runPromise(Scope.close(scope, Exit.void))
     folder.remove()
   })
@@ -116,9 +128,13 @@ describe("agentd export and import", () => {
     const third = join(folder.path, "third.ndjson")
     assert.strictEqual((await runCommand(back, "export", "--file", third)).code, 0)
     assert.deepStrictEqual(rows(third), rows(returned))
-    const last = await startServer(back)
+    const last = await startServer({ ...back, AGENTD_ALLOW_PRIVATE_ADDRESSES: "true" })
     const there = makeClient(last.baseUrl, readCredentials(first.AGENTD_DATA_DIR).token)
     assert.deepStrictEqual((await there.json("GET", `/api/agents/${agent.id}`)).data, agent)
+    const keys = await there.json("GET", `/api/provider-keys?workspaceId=${workspaceId()}`)
+    const chat = { workspaceId: workspaceId(), content: "hi", providerKeyId: keys.data[0].id }
+    assert.strictEqual((await there.chat(chat)).at(-1)?.event, "error")
+    assert.deepStrictEqual(askedBy, ["Bearer sk-very-secret"])
     assert.strictEqual(await last.stop("SIGTERM"), 0)
     assert.isFalse(existsSync(join(back.AGENTD_DATA_DIR, "credentials.json")))
   })
