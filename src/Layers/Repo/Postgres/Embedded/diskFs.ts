@@ -43,14 +43,22 @@ export const fsyncFolder = (path: string): void => {
   if (process.platform !== "win32") fsyncPath(path)
 }
 
-/** Makes a folder and everything in it survive a loss of power. */
-export const fsyncTree = (root: string): void => {
-  for (const entry of Fs.readdirSync(root, { withFileTypes: true })) {
-    const path = Path.join(root, entry.name)
-    if (entry.isDirectory()) fsyncTree(path)
-    else if (entry.isFile()) fsyncPath(path)
+const fsyncsAtOnce = 16
+
+/** Makes a folder and everything in it survive a loss of power. Several at once: the disk joins their work. */
+export const fsyncTree = async (root: string): Promise<void> => {
+  const entries = Fs.readdirSync(root, { withFileTypes: true, recursive: true })
+  const pathsOf = (kind: "isFile" | "isDirectory") =>
+    entries.filter((entry) => entry[kind]()).map((entry) => Path.join(entry.parentPath, entry.name))
+  const files = pathsOf("isFile").values()
+  const worker = async (): Promise<void> => {
+    for (const path of files) {
+      const file = await Fs.promises.open(path, "r")
+      await file.sync().finally(() => file.close())
+    }
   }
-  fsyncFolder(root)
+  await Promise.all(Array.from({ length: fsyncsAtOnce }, worker))
+  for (const path of [...pathsOf("isDirectory"), root]) fsyncFolder(path)
 }
 
 /**

@@ -40,9 +40,9 @@ export const seal = (template: string, pglite: string): void => {
 }
 
 /**
- * Copies the database of a template, synced to disk and readable by its owner alone, into a new folder.
- * Answers false when there is no template or it is not what was sealed; what is in the folder is no
- * database then.
+ * Copies the database of a template, readable by its owner alone, into a new folder; syncing it to disk is
+ * left to the caller. Answers false when there is no template or it is not what was sealed; what is in the
+ * folder is no database then.
  */
 export const copyTo = (template: string, directory: string): boolean => {
   if (!Fs.existsSync(manifestOf(template))) return false
@@ -51,7 +51,7 @@ export const copyTo = (template: string, directory: string): boolean => {
   walk(contentOf(template), hash, (path, content) => {
     const target = Path.join(directory, path)
     if (content === null) Fs.mkdirSync(target, { mode: 0o700 })
-    else Fs.writeFileSync(target, content, { mode: 0o600, flag: "wx", flush: true })
+    else Fs.writeFileSync(target, content, { mode: 0o600, flag: "wx" })
   })
   return hash.digest("hex") === manifest.sha256
 }

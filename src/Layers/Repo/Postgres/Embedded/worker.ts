@@ -57,7 +57,7 @@ const make = async (): Promise<"copied" | "made"> => {
     const postgres = await open(new DiskFs(unfinished), PGlite.defaultStartParams)
     await postgres.close()
   }
-  fsyncTree(unfinished)
+  await fsyncTree(unfinished)
   Fs.renameSync(unfinished, directory)
   fsyncFolder(Path.dirname(directory))
   return copied ? "copied" : "made"
