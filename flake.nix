@@ -53,6 +53,6 @@
         })
       );
 
-      formatter = forAll (pkgs: pkgs.nixfmt);
+      formatter = forAll (pkgs: pkgs.nixfmt-tree);
     };
 }

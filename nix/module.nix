@@ -26,7 +26,9 @@ let
     cfg.credentials // lib.optionalAttrs (cfg.database.urlFile != null) { DATABASE_URL = cfg.database.urlFile; };
   url = if cfg.database.createLocally then socket else cfg.database.url;
 
-  toText = value: if lib.isBool value then lib.boolToString value else toString value;
+  # systemd reads a single percent sign as the begin of a specifier.
+  escape = builtins.replaceStrings [ "%" ] [ "%%" ];
+  toText = value: escape (if lib.isBool value then lib.boolToString value else toString value);
   drainSeconds = cfg.settings.AGENTD_DRAIN_SECONDS or 10;
 in
 {
@@ -175,7 +177,7 @@ in
           NODE_ENV = "production";
           AGENTD_DATA_DIR = "/var/lib/agentd";
         }
-        // lib.optionalAttrs (url != null) { DATABASE_URL = url; }
+        // lib.optionalAttrs (url != null) { DATABASE_URL = escape url; }
         // lib.mapAttrs' (name: _: lib.nameValuePair "${name}_FILE" "%d/${name}") credentials;
 
       serviceConfig = {

@@ -36,7 +36,7 @@ let
     credentials.AGENTD_SECRET_KEY = "/run/secrets/key";
     environmentFile = "/run/secrets/env";
   };
-  plain = evaluate { database.url = "postgresql://db.example.org/agentd"; };
+  plain = evaluate { database.url = "postgresql://db.example.org/agent%64"; };
   refusals =
     config: lib.filter (entry: !entry.assertion && lib.hasPrefix "services.agentd" entry.message) config.assertions;
   isRefused = settings: refusals (evaluate settings) != [ ];
@@ -117,7 +117,7 @@ let
       && unit.environment.PORT == "8080"
       && unit.environment.AGENTD_DRAIN_SECONDS == "40"
       && unit.environment.AGENTD_ALLOW_PRIVATE_ADDRESSES == "true"
-      && plain.systemd.services.agentd.environment.DATABASE_URL == "postgresql://db.example.org/agentd";
+      && plain.systemd.services.agentd.environment.DATABASE_URL == "postgresql://db.example.org/agent%%64";
     "opens the firewall when told to" =
       lib.elem 8080 local.networking.firewall.allowedTCPPorts
       && !lib.elem 3000 remote.networking.firewall.allowedTCPPorts;

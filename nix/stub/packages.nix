@@ -52,6 +52,7 @@ let
     nodejs_24 = tool "node";
     postgresql = tool "postgresql";
     nixfmt = tool "nixfmt";
+    nixfmt-tree = tool "treefmt";
     cacert = tool "cacert";
     makeWrapper = tool "makeWrapper";
     pnpm.src.url = "https://registry.example/pnpm/-/pnpm-1.tgz";
