@@ -97,7 +97,9 @@ const build = async () => {
 
 if (import.meta.main) {
   await build().catch((error) => {
-    if (!isWithoutBundler(error)) throw error
-    process.stderr.write("agentd: the bundler is not installed, so there is no bundle\n")
+    // Both only make starts faster: an installation does not fail for want of them.
+    if (!process.argv.includes("--if-possible")) throw error
+    const reason = isWithoutBundler(error) ? "the bundler is not installed" : error.message
+    process.stderr.write(`agentd: no bundle or no template of a database was made: ${reason}\n`)
   })
 }
