@@ -25,6 +25,10 @@ const rulesOf = (sql: PgClient) => sql<Rule>`
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
   group by 1, 2, 3`
 
+/** What checks over several columns need: turns have a conversation. */
+const needed: Readonly<Record<string, string>> = { runs: "conversations" }
+const chosen: Readonly<Record<string, string>> = { "runs.kind": "turn" }
+
 const valueOf = (type: string, seed: string, n: number): unknown => {
   if (type === "jsonb") return JSON.stringify({ seed, text: unicode, list: [n, null, 1.5] })
   if (type === "boolean") return n % 2 === 0
@@ -44,6 +48,7 @@ export const fill = Effect.gen(function* () {
   const rules = new Map((yield* rulesOf(sql)).map((rule) => [`${rule.table}.${rule.column}`, rule]))
   const filled = new Set<string>()
   const isReady = ({ columns, name }: (typeof tables)[number]) =>
+    (needed[name] === undefined || filled.has(needed[name])) &&
     columns.every((column) => {
       const rule = rules.get(`${name}.${column.name}`)
       return !rule?.required || rule.target === null || filled.has(rule.target)
@@ -57,7 +62,7 @@ export const fill = Effect.gen(function* () {
         const rule = rules.get(`${table.name}.${name}`)
         const target = rule?.target ?? null
         if (target !== null) return filled.has(target) ? `${target}.id_${n} ${unicode}` : null
-        return rule?.admitted ?? valueOf(type, `${table.name}.${name}`, n)
+        return chosen[`${table.name}.${name}`] ?? rule?.admitted ?? valueOf(type, `${table.name}.${name}`, n)
       })
       yield* sql`
         insert into ${sql(table.name)} (${sql.csv(columns.map(({ name }) => sql`${sql(name)}`))})
@@ -67,6 +72,7 @@ export const fill = Effect.gen(function* () {
     filled.add(table.name)
   }
   yield* sql`update runs set status = 'PENDING'`
+  yield* sql`update runs set kind = 'task', conversation_id = null, reply_id = null where id not like '%_2 %'`
   yield* sql`update runs set status = 'RUNNING', worker = 'node_x', lease_until = now() where id like '%_1 %'`
   return tables
 })

@@ -49,8 +49,8 @@ const moves = (from: Node, to: Node) =>
       assert.deepStrictEqual(after.schema, before.schema)
       const slots = yield* sql`
         select workspace_id, queued, running from run_slots
-        except select workspace_id, count(*) filter (where status = 'PENDING'),
-          count(*) filter (where status = 'RUNNING') from runs group by 1`
+        except select workspace_id, count(*) filter (where kind = 'task' and status = 'PENDING'),
+          count(*) filter (where kind = 'task' and status = 'RUNNING') from runs group by 1`
       assert.deepStrictEqual(slots, [])
       const [next] = yield* sql`
         insert into messages (id, conversation_id, role, content, created_at)
