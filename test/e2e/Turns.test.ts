@@ -12,65 +12,22 @@ import {
   startTools,
   until
 } from "../support/Durability.ts"
-import { type EventReader, readEvents, type SeenEvent, textOf } from "../support/EventReader.ts"
+import { type EventReader, readEvents, textOf } from "../support/EventReader.ts"
 import { emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
-import { makeClient, makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import {
+  assertAnswered,
+  assertClean,
+  assertError,
+  assertGrowing,
+  closes,
+  ends,
+  named,
+  report,
+  says,
+  statuses
+} from "../support/TurnReaders.ts"
 
 const leaseMillis = 3_000
-const report = (line: string) => process.stdout.write(`turns: ${line}\n`)
-
-const named = (events: ReadonlyArray<SeenEvent>, name: string) => events.filter(({ event }) => event === name)
-const ends = (events: ReadonlyArray<SeenEvent>) =>
-  events.filter(({ event }) => event === "done" || event === "error")
-const statuses = (events: ReadonlyArray<SeenEvent>, status: string) =>
-  events.filter(({ data }) => data.status === status)
-const says = (reader: EventReader, deltas: number) =>
-  until(() => statuses(reader.events, "responding").length >= deltas, 10_000, `${deltas} deltas`)
-const closes = async (reader: EventReader, millis: number) => {
-  await until(() => reader.ended() !== undefined, millis, "the stream has ended")
-  return reader.ended()
-}
-
-const assertGrowing = (events: ReadonlyArray<SeenEvent>) => {
-  const ids = events.map(({ id }) => id)
-  assert.deepStrictEqual(
-    ids,
-    Array.from(new Set(ids)).sort((a, b) => a - b),
-    "ids grow"
-  )
-}
-
-/** It ended in order, with one `done` behind everything else, and its deltas are the message. */
-const assertAnswered = (events: ReadonlyArray<SeenEvent>) => {
-  assertGrowing(events)
-  assert.deepStrictEqual(ends(events), events.slice(-1))
-  const last = events.at(-1)
-  assert.strictEqual(last?.event, "done", JSON.stringify(last))
-  assert.strictEqual(textOf(events), last?.data.message.content)
-  return last?.data.message
-}
-
-/** Nothing in it was taken back, and what belongs together is there once. */
-const assertClean = (events: ReadonlyArray<SeenEvent>, toolCalls: ReadonlyArray<string>) => {
-  const message = assertAnswered(events)
-  assert.strictEqual(events[0]?.event, "conversation")
-  assert.strictEqual(named(events, "conversation").length, 1)
-  assert.strictEqual(statuses(events, "thinking").length, 1 + toolCalls.length)
-  const deltas = statuses(events, "responding").map(({ data }) => data.delta)
-  assert.strictEqual(deltas.join(""), message.content)
-  assert.deepStrictEqual(
-    events.filter(({ event }) => event.startsWith("tool_")).map(({ data, event }) => `${event} ${data.id}`),
-    toolCalls.flatMap((id) => [`tool_call ${id}`, `tool_result ${id}`])
-  )
-  return message
-}
-
-const assertError = (events: ReadonlyArray<SeenEvent>, code: string) => {
-  assertGrowing(events)
-  assert.deepStrictEqual(ends(events), events.slice(-1))
-  assert.deepInclude(events.at(-1), { event: "error" })
-  assert.strictEqual(events.at(-1)?.data.code, code)
-}
 
 const name = "chat turns outlive their nodes"
 
@@ -470,98 +427,5 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     assertClean([...visitor.events.slice(0, -1), ...back.events], [])
     assertClean(other.reader.events, [])
     assert.strictEqual(asked(other.job).length, 1)
-  })
-})
-
-describe("chat turns and tasks on the embedded database", () => {
-  const dataDir = makeDataDir()
-  let model: Awaited<ReturnType<typeof startModel>>
-  let tools: Awaited<ReturnType<typeof startTools>>
-  let server: Server
-  const start = async () => {
-    server = await startServer({
-      ...model.env(0),
-      AGENTD_DATA_DIR: dataDir.path,
-      AGENTD_ALLOW_PRIVATE_ADDRESSES: "true"
-    })
-  }
-  beforeAll(async () => {
-    model = await startModel(50)
-    tools = await startTools(50)
-    await start()
-  })
-  afterAll(async () => {
-    await server?.stop("SIGKILL")
-    model?.close()
-    tools?.close()
-    dataDir.remove()
-  })
-
-  it("kill -9 in the middle of an answer and a restart", { timeout: 30_000 }, async () => {
-    const { token, workspaceId } = readCredentials(dataDir.path)
-    const client = () => makeClient(server.baseUrl, token)
-    const follow = (id: string, lastEventId: number) =>
-      readEvents(`${server.baseUrl}/api/runs/${id}/events`, token, { lastEventId })
-    const asked = (job: number) => model.calls.filter((call) => call.job === job)
-    const connector = { workspaceId, type: "mcp", providerName: "mock", metadata: { url: tools.url } }
-    assert.strictEqual((await client().request("POST", "/api/connectors", connector)).status, 201)
-
-    const json = { workspaceId, content: "job 1 stream 40" }
-    const chat = await readEvents(`${server.baseUrl}/api/chat/messages`, token, { json })
-    const work = { workspaceId, prompt: "job 2 count stream 40", autonomyLevel: "autonomous" }
-    const { data: task } = await client().json("POST", "/api/tasks", work)
-    const taskReader = await follow(task.id, 0)
-    await Promise.all([says(chat, 10), says(taskReader, 10)])
-    const { conversationId, turnId } = chat.events[0]?.data ?? {}
-    await server.stop("SIGKILL")
-    assert.deepStrictEqual(await Promise.all([chat.end, taskReader.end]), ["broken", "broken"])
-
-    const starting = Date.now()
-    await start()
-    const listening = Date.now()
-    const [rest, restOfTask] = [
-      await follow(turnId, chat.lastId()),
-      await follow(task.id, taskReader.lastId())
-    ]
-    await until(() => asked(1).length === 2 && asked(2).length === 3, 5_000, "the model was asked again")
-    const again = [asked(1)[1]?.at ?? 0, asked(2)[2]?.at ?? 0].map((at) => at - listening)
-    const startMillis = listening - starting
-    report(
-      `embedded, after kill -9: asked again ${again.join(", ")} ms after it listens, ` +
-        `which took ${startMillis} ms`
-    )
-    // The first question loads packages, as the start does (1.3 s on a quiet machine): it is as slow on a busy one.
-    for (const millis of again) assert.isBelow(millis, Math.max(1_000, startMillis * 0.75))
-    for (const reader of [rest, restOfTask]) assert.strictEqual(await closes(reader, 10_000), "whole")
-
-    const message = assertAnswered([...chat.events, ...rest.events])
-    const { data: conversation } = await client().json("GET", `/api/chat/conversations/${conversationId}`)
-    assert.deepStrictEqual(
-      conversation.messages.map(({ role }: { role: string }) => role),
-      ["USER", "ASSISTANT"]
-    )
-    assert.deepStrictEqual(conversation.messages[1], message)
-    const replayed = await follow(turnId, 0)
-    assert.strictEqual(await closes(replayed, 5_000), "whole")
-    assert.deepStrictEqual(assertClean(replayed.events, []), message)
-
-    assert.deepStrictEqual(
-      asked(2).map(({ step }) => step),
-      [0, 1, 1]
-    )
-    assert.strictEqual(tools.uses.length, 1)
-    const ofTask = [...taskReader.events, ...restOfTask.events]
-    assertGrowing(ofTask)
-    assert.strictEqual(ofTask.at(-1)?.event, "done")
-    assert.strictEqual(named(ofTask, "tool_result").length, 1)
-    const { data: run } = await client().json("GET", `/api/runs/${task.id}`)
-    assert.deepInclude(run, { status: "COMPLETED", output: ofTask.at(-1)?.data.output, attempts: 2 })
-    assert.strictEqual(
-      run.output,
-      asked(2)
-        .at(-1)
-        ?.words.map(({ word }) => word)
-        .join("")
-    )
   })
 })

@@ -1,0 +1,106 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { startModel, startTools, until } from "../support/Durability.ts"
+import { readEvents } from "../support/EventReader.ts"
+import { makeClient, makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import {
+  assertAnswered,
+  assertClean,
+  assertGrowing,
+  closes,
+  named,
+  report,
+  says
+} from "../support/TurnReaders.ts"
+
+describe("chat turns and tasks on the embedded database", () => {
+  const dataDir = makeDataDir()
+  let model: Awaited<ReturnType<typeof startModel>>
+  let tools: Awaited<ReturnType<typeof startTools>>
+  let server: Server
+  const start = async () => {
+    server = await startServer({
+      ...model.env(0),
+      AGENTD_DATA_DIR: dataDir.path,
+      AGENTD_ALLOW_PRIVATE_ADDRESSES: "true"
+    })
+  }
+  beforeAll(async () => {
+    model = await startModel(50)
+    tools = await startTools(50)
+    await start()
+  })
+  afterAll(async () => {
+    await server?.stop("SIGKILL")
+    model?.close()
+    tools?.close()
+    dataDir.remove()
+  })
+
+  it("kill -9 in the middle of an answer and a restart", { timeout: 30_000 }, async () => {
+    const { token, workspaceId } = readCredentials(dataDir.path)
+    const client = () => makeClient(server.baseUrl, token)
+    const follow = (id: string, lastEventId: number) =>
+      readEvents(`${server.baseUrl}/api/runs/${id}/events`, token, { lastEventId })
+    const asked = (job: number) => model.calls.filter((call) => call.job === job)
+    const connector = { workspaceId, type: "mcp", providerName: "mock", metadata: { url: tools.url } }
+    assert.strictEqual((await client().request("POST", "/api/connectors", connector)).status, 201)
+
+    const json = { workspaceId, content: "job 1 stream 40" }
+    const chat = await readEvents(`${server.baseUrl}/api/chat/messages`, token, { json })
+    const work = { workspaceId, prompt: "job 2 count stream 40", autonomyLevel: "autonomous" }
+    const { data: task } = await client().json("POST", "/api/tasks", work)
+    const taskReader = await follow(task.id, 0)
+    await Promise.all([says(chat, 10), says(taskReader, 10)])
+    const { conversationId, turnId } = chat.events[0]?.data ?? {}
+    await server.stop("SIGKILL")
+    assert.deepStrictEqual(await Promise.all([chat.end, taskReader.end]), ["broken", "broken"])
+
+    const starting = Date.now()
+    await start()
+    const listening = Date.now()
+    const [rest, restOfTask] = [
+      await follow(turnId, chat.lastId()),
+      await follow(task.id, taskReader.lastId())
+    ]
+    await until(() => asked(1).length === 2 && asked(2).length === 3, 5_000, "the model was asked again")
+    const again = [asked(1)[1]?.at ?? 0, asked(2)[2]?.at ?? 0].map((at) => at - listening)
+    const startMillis = listening - starting
+    report(
+      `embedded, after kill -9: asked again ${again.join(", ")} ms after it listens, ` +
+        `which took ${startMillis} ms`
+    )
+    // The first question loads packages, as the start does (1.3 s on a quiet machine): it is as slow on a busy one.
+    for (const millis of again) assert.isBelow(millis, Math.max(1_000, startMillis * 0.75))
+    for (const reader of [rest, restOfTask]) assert.strictEqual(await closes(reader, 10_000), "whole")
+
+    const message = assertAnswered([...chat.events, ...rest.events])
+    const { data: conversation } = await client().json("GET", `/api/chat/conversations/${conversationId}`)
+    assert.deepStrictEqual(
+      conversation.messages.map(({ role }: { role: string }) => role),
+      ["USER", "ASSISTANT"]
+    )
+    assert.deepStrictEqual(conversation.messages[1], message)
+    const replayed = await follow(turnId, 0)
+    assert.strictEqual(await closes(replayed, 5_000), "whole")
+    assert.deepStrictEqual(assertClean(replayed.events, []), message)
+
+    assert.deepStrictEqual(
+      asked(2).map(({ step }) => step),
+      [0, 1, 1]
+    )
+    assert.strictEqual(tools.uses.length, 1)
+    const ofTask = [...taskReader.events, ...restOfTask.events]
+    assertGrowing(ofTask)
+    assert.strictEqual(ofTask.at(-1)?.event, "done")
+    assert.strictEqual(named(ofTask, "tool_result").length, 1)
+    const { data: run } = await client().json("GET", `/api/runs/${task.id}`)
+    assert.deepInclude(run, { status: "COMPLETED", output: ofTask.at(-1)?.data.output, attempts: 2 })
+    assert.strictEqual(
+      run.output,
+      asked(2)
+        .at(-1)
+        ?.words.map(({ word }) => word)
+        .join("")
+    )
+  })
+})
