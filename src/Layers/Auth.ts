@@ -12,7 +12,6 @@ import { Auth } from "../Services/Auth.ts"
 import { now } from "../Services/CurrentTime.ts"
 import { Ids } from "../Services/Ids.ts"
 import { TokenRepo } from "../Services/TokenRepo.ts"
-import { UserRepo } from "../Services/UserRepo.ts"
 
 const secretBytes = 32
 
@@ -23,17 +22,15 @@ export const layer = Layer.effect(
     const ids = yield* Ids
     const random = yield* SecureRandom.SecureRandom
     const tokens = yield* TokenRepo
-    const users = yield* UserRepo
     const refused = new Unauthenticated({ error: "a valid bearer token or session cookie is required" })
 
     return Auth.of({
       authenticate: Effect.fn("Auth.authenticate")(function* (secret) {
         const value = Redacted.value(secret)
         if (!looksLikeToken(value)) return yield* refused
-        const token = yield* tokens.findByHash(hashOf(value))
-        if (Option.isNone(token) || !isUsable(token.value, yield* now)) return yield* refused
-        const user = yield* users.find(token.value.userId)
-        return Option.isSome(user) ? user.value : yield* refused
+        const found = yield* tokens.findOwned(hashOf(value))
+        if (Option.isNone(found) || !isUsable(found.value.token, yield* now)) return yield* refused
+        return found.value.user
       }),
       revoke: Effect.fn("Auth.revoke")(function* (secret) {
         const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))

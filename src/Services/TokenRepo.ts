@@ -4,6 +4,7 @@ import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId, UserId } from "../Schemas/Ids.ts"
 import type { Token } from "../Schemas/Token.ts"
+import type { User } from "../Schemas/User.ts"
 
 /** Bearer tokens, by the hash of their secret. */
 export class TokenRepo extends Context.Service<
@@ -12,6 +13,10 @@ export class TokenRepo extends Context.Service<
     readonly insert: (token: Token) => Effect.Effect<void, Unavailable>
     /** At most one: hashes are unique. Also expired and revoked ones. */
     readonly findByHash: (hash: string) => Effect.Effect<Option.Option<Token>, Unavailable>
+    /** As `findByHash`, with the user whose token it is. */
+    readonly findOwned: (
+      hash: string
+    ) => Effect.Effect<Option.Option<{ readonly token: Token; readonly user: User }>, Unavailable>
     /** Those that are neither revoked nor expired at `now`, oldest first. */
     readonly list: (userId: UserId, now: Date) => Effect.Effect<ReadonlyArray<Token>, Unavailable>
     /** Idempotent: the first moment of revocation stays. False when the user has no such token. */

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import type { TokenId, UserId } from "../../src/Schemas/Ids.ts"
 import type { Token } from "../../src/Schemas/Token.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
+import { UserRepo } from "../../src/Services/UserRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeUser, newId, unicode } from "../support/Fixtures.ts"
 
@@ -31,6 +32,17 @@ export const suite = (it: It) =>
         const token = yield* makeToken()
         assert.deepStrictEqual(yield* tokens.findByHash(token.hash), Option.some(token))
         assert.deepStrictEqual(yield* tokens.findByHash(`${token.hash}!`), Option.none())
+      })
+    )
+
+    it.effect("finds a token with its user", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const users = yield* UserRepo
+        const token = yield* makeToken({ revokedAt: new Date(2) })
+        const user = Option.getOrThrow(yield* users.find(token.userId))
+        assert.deepStrictEqual(yield* tokens.findOwned(token.hash), Option.some({ token, user }))
+        assert.deepStrictEqual(yield* tokens.findOwned(`${token.hash}!`), Option.none())
       })
     )
 

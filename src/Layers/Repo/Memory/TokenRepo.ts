@@ -10,7 +10,7 @@ export const layer = Layer.effect(
   TokenRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { tokens } = tables
+    const { tokens, users } = tables
     return guard(
       TokenRepo.of({
         insert: (token) =>
@@ -24,6 +24,12 @@ export const layer = Layer.effect(
           Effect.sync(() =>
             Option.fromNullishOr(Array.from(tokens.values()).find((token) => token.hash === hash))
           ),
+        findOwned: (hash) =>
+          Effect.sync(() => {
+            const token = Array.from(tokens.values()).find((candidate) => candidate.hash === hash)
+            const user = token && users.get(token.userId)
+            return token && user ? Option.some({ token, user }) : Option.none()
+          }),
         list: (userId, now) =>
           Effect.sync(() =>
             Array.from(tokens.values())
