@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
 import { AgentReference } from "./Agent.ts"
 import { AgentId, CronJobId, ProjectId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
@@ -56,11 +57,22 @@ export const UpdateCronJob = Schema.Struct({
 }).annotate({ identifier: "UpdateCronJob" })
 export type UpdateCronJob = typeof UpdateCronJob.Type
 
+/** Without an offset a time would be one of the time zone of the node; a day alone begins in UTC. */
+const instantText = /^[+-]?\d{4,6}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/u
+
+const instant = Schema.String.check(
+  Schema.makeFilter((value: string) =>
+    instantText.test(value) && !Number.isNaN(Date.parse(value))
+      ? undefined
+      : "must be a time stamp with its offset, like 2026-11-20T08:00:00.000Z"
+  )
+).pipe(Schema.decodeTo(Schema.Date, SchemaTransformation.dateFromString))
+
 /** CONTRACT.md section 8, POST /api/cron-jobs/preview. */
 export const PreviewSchedule = Schema.Struct({
   schedule,
   timezone: Schema.optionalKey(timezone),
-  after: Schema.optionalKey(Schema.DateFromString),
+  after: Schema.optionalKey(instant),
   count: Schema.optionalKey(
     Schema.Int.check(
       Schema.makeFilter(

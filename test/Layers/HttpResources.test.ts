@@ -74,6 +74,34 @@ describe("agents over HTTP", () => {
   )
 })
 
+describe("a preview over HTTP", () => {
+  it.effect.each([
+    ["2026-11-20T08:30:00Z", "2026-11-20T09:00:00.000Z"],
+    ["2026-11-20T08:30:00.000+05:30", "2026-11-20T04:00:00.000Z"],
+    ["2026-11-20T08:30:00", undefined],
+    ["2026-11-20", "2026-11-20T01:00:00.000Z"],
+    ["2026-13-20T08:30:00Z", undefined],
+    ["yesterday", undefined],
+    ["Nov 20 2026", undefined]
+  ] as const)(
+    "takes an instant, and nothing that depends on the time zone of the node: %s",
+    ([after, first]) =>
+      Effect.gen(function* () {
+        const { send } = yield* makeWeb
+        const { token } = yield* makeTenant()
+        const json = { schedule: "@hourly", after, count: 1 }
+        const answer = yield* send("POST", "/api/cron-jobs/preview", { token, json })
+        if (first !== undefined) return assert.deepStrictEqual(dataOf(answer), [first])
+        isError(
+          answer,
+          400,
+          "invalid_input",
+          "after: must be a time stamp with its offset, like 2026-11-20T08:00:00.000Z"
+        )
+      }).pipe(Effect.provide(layerOffline()))
+  )
+})
+
 describe("metrics", () => {
   it.effect("are shown to Prometheus without a credential, and count what was answered", () =>
     Effect.gen(function* () {
