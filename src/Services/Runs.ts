@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import type * as Stream from "effect/Stream"
 import { type Agent, AgentInactive } from "../Schemas/Agent.ts"
 import { runOf } from "../Schemas/CronFire.ts"
@@ -23,6 +24,7 @@ import { Access } from "./Access.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import { runsFinished, turnsFinished } from "./Metrics.ts"
 import { References } from "./References.ts"
 import { RunDispatch } from "./RunDispatch.ts"
 import { RunEvents } from "./RunEvents.ts"
@@ -150,9 +152,15 @@ export class Runs extends Context.Service<
           return yield* detail(yield* visible(user, id))
         }),
         cancel: Effect.fn("Runs.cancel")(function* (user, id) {
-          yield* visible(user, id)
+          const { turn } = yield* visible(user, id)
           const cancelled = yield* repo.cancel(id, yield* now)
           if (cancelled) {
+            // Whoever executes it only sees that it is no longer its own.
+            const finished =
+              turn === null
+                ? Metric.withAttributes(runsFinished, { status: "CANCELLED" })
+                : Metric.withAttributes(turnsFinished, { ending: "error" })
+            yield* Metric.update(finished, 1)
             yield* signals.publish({ type: "run", id })
             yield* signals.publish({ type: "runs" })
           }

@@ -117,6 +117,22 @@ describe("metrics", () => {
       assert.match(answer.text, /^agentd_http_request_seconds_bucket\{le="0\.1"\} [1-9]/m)
     }).pipe(Effect.provide(layerOffline()))
   )
+
+  it.effect("count what was cancelled, once, whatever it waited for", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const counted = Effect.map(send("GET", "/metrics"), ({ text }) =>
+        Number(/^agentd_runs_finished_total\{status="CANCELLED"\} (\d+)/m.exec(text)?.[1] ?? 0)
+      )
+      const before = yield* counted
+      const task = yield* send("POST", "/api/tasks", { token, json: { workspaceId, prompt: "p" } })
+      const { id } = dataOf<{ id: string }>(task)
+      yield* send("POST", `/api/runs/${id}/cancel`, { token })
+      yield* send("POST", `/api/runs/${id}/cancel`, { token })
+      assert.strictEqual((yield* counted) - before, 1)
+    }).pipe(Effect.provide(layerOffline()))
+  )
 })
 
 describe("chat over HTTP", () => {
