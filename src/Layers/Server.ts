@@ -56,6 +56,7 @@ const layerDrain = Layer.effectDiscard(
     yield* Effect.addFinalizer(
       Effect.fnUntraced(function* () {
         const deadline = performance.now() + drainMillis
+        yield* Effect.logInfo("stopping")
         yield* lifecycle.startDraining
         const drain = Effect.fnUntraced(function* (kind: RunKind, millis: number) {
           yield* (yield* dispatch.local(kind))?.drain(millis) ?? Effect.void
