@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { createHash, randomUUID } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 
@@ -52,8 +52,47 @@ const templateOfSameVersion = () =>
       )
     })
 
+/** Longer than anything here takes to be made. */
+const abandonedAfterMillis = 3_600_000
+
+/** A new folder for what is made. Removes those whose makers were killed. */
+const unfinishedFolder = () => {
+  Fs.mkdirSync(dist, { recursive: true })
+  for (const name of Fs.readdirSync(dist)) {
+    const path = Path.join(dist, name)
+    const { mtimeMs = Infinity } = Fs.statSync(path, { throwIfNoEntry: false }) ?? {}
+    const isOld = name.startsWith("new-") && mtimeMs < Date.now() - abandonedAfterMillis
+    if (isOld) Fs.rmSync(path, { recursive: true, force: true })
+  }
+  const folder = Path.join(dist, `new-${randomUUID()}`)
+  Fs.mkdirSync(folder)
+  return folder
+}
+
+/** For everybody who may look into `dist`: who installs is often not who starts. */
+const share = (folder) => {
+  const mode = Fs.statSync(dist).mode & 0o777
+  const entries = Fs.readdirSync(folder, { recursive: true, withFileTypes: true })
+  for (const entry of entries) {
+    Fs.chmodSync(Path.join(entry.parentPath, entry.name), entry.isDirectory() ? mode : mode & 0o666)
+  }
+  Fs.chmodSync(folder, mode)
+}
+
+/** Code that was cut off by a loss of power would be found, and run, for ever. */
+const sync = (folder) => {
+  for (const entry of Fs.readdirSync(folder, { withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const fd = Fs.openSync(Path.join(folder, entry.name), "r+")
+    Fs.fsyncSync(fd)
+    Fs.closeSync(fd)
+  }
+}
+
 /** Puts a finished folder in its place. Whoever comes second finds the same thing there. */
 const publish = (unfinished, folder) => {
+  share(unfinished)
+  sync(unfinished)
   try {
     Fs.renameSync(unfinished, folder)
   } catch (error) {
@@ -65,8 +104,7 @@ const publish = (unfinished, folder) => {
 /** Bundles the sources into a folder that appears as a whole. Removes all but the latest few. */
 export const bundle = async (folder) => {
   const { rolldown } = await import("rolldown")
-  Fs.mkdirSync(dist, { recursive: true })
-  const unfinished = Fs.mkdtempSync(Path.join(dist, "new-"))
+  const unfinished = unfinishedFolder()
   const made = await rolldown({
     cwd: root,
     input: entries,
@@ -90,7 +128,7 @@ const build = async () => {
   if (!Fs.existsSync(folder)) await bundle(folder)
   if (Fs.existsSync(Path.join(folder, "template"))) return
   const { makeTemplate } = await import("./template.ts")
-  const unfinished = Fs.mkdtempSync(Path.join(dist, "new-"))
+  const unfinished = unfinishedFolder()
   await makeTemplate(unfinished, pgliteVersion())
   publish(unfinished, Path.join(folder, "template"))
 }

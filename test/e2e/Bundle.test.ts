@@ -56,6 +56,30 @@ describe("the bundle", () => {
     assert.strictEqual(bundles().length, 3)
   })
 
+  it("is for everybody who may read the sources, with its template, and clears up after those killed", () => {
+    const dist = join(folder, "dist")
+    for (const name of ["new-abandoned", "new-in-work"]) Fs.mkdirSync(join(dist, name))
+    Fs.utimesSync(join(dist, "new-abandoned"), 0, 0)
+    setVersion("7.8.4")
+    const { status, stderr } = spawnSync(process.execPath, ["scripts/build.mjs"], {
+      cwd: folder,
+      encoding: "utf8"
+    })
+    assert.strictEqual(status, 0, stderr)
+    assert.isFalse(Fs.existsSync(join(dist, "new-abandoned")))
+    assert.isTrue(Fs.existsSync(join(dist, "new-in-work")))
+    Fs.rmdirSync(join(dist, "new-in-work"))
+    const newest = bundles()
+      .map((name) => join(dist, name))
+      .sort((a, b) => Fs.statSync(b).mtimeMs - Fs.statSync(a).mtimeMs)[0]
+    assert.isTrue(Fs.existsSync(join(newest ?? "", "template/manifest.json")))
+    const sharedMode = Fs.statSync(dist).mode & 0o777
+    for (const name of Fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+      const entry = Fs.statSync(join(dist, name))
+      assert.strictEqual(entry.mode & 0o777, entry.isDirectory() ? sharedMode : sharedMode & 0o666, name)
+    }
+  }, 60_000)
+
   it("is no need: without the bundler the sources run as they are", () => {
     Fs.rmSync(join(folder, "node_modules/rolldown"))
     Fs.rmSync(join(folder, "dist"), { recursive: true })

@@ -12,13 +12,14 @@ afterAll(removeFolders)
 const start = Effect.fnUntraced(function* (change: (template: string) => void) {
   const template = yield* databaseFolder
   seal(template, "0.0.0")
+  const identifier = identifierOf(template)
   change(template)
   const dataDir = emptyFolder()
   const { sql } = yield* open({ dataDir, limits: { template } })
   const [row] = yield* sql<{ identifier: string }>`
     select system_identifier::text as identifier from pg_control_system()`
   yield* sql`create table written (id text)`
-  return { dataDir, isCopy: row?.identifier === identifierOf(template) }
+  return { dataDir, isCopy: row?.identifier === identifier }
 })
 
 /** Which database it is stands in the first bytes of its control file. */
@@ -48,15 +49,17 @@ describe("the template of a new embedded database", () => {
     millis
   )
 
-  for (const [what, change] of [
-    ["a byte is other", (file: string) => Fs.writeFileSync(file, "17\n")],
-    ["a file is gone", (file: string) => Fs.rmSync(file)]
+  for (const [what, name, change] of [
+    ["a byte is other", "postgres/PG_VERSION", (file: string) => Fs.writeFileSync(file, "17\n")],
+    ["a file is gone", "postgres/PG_VERSION", (file: string) => Fs.rmSync(file)],
+    ["all files are gone", "postgres", (file: string) => Fs.rmSync(file, { recursive: true })],
+    ["its sum is cut off", "manifest.json", (file: string) => Fs.truncateSync(file, 20)]
   ] as const) {
     it.effect(
       `is left alone when ${what}: PostgreSQL makes the database`,
       () =>
         Effect.gen(function* () {
-          const { isCopy } = yield* start((template) => change(Path.join(template, "postgres/PG_VERSION")))
+          const { isCopy } = yield* start((template) => change(Path.join(template, name)))
           assert.isFalse(isCopy)
         }).pipe(Effect.scoped),
       millis

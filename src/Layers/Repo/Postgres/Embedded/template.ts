@@ -41,11 +41,18 @@ export const seal = (template: string, pglite: string): void => {
 
 /**
  * Copies the database of a template, readable by its owner alone, into a new folder; syncing it to disk is
- * left to the caller. Answers false when there is no template or it is not what was sealed; what is in the
- * folder is no database then.
+ * left to the caller. Answers false when there is no template, when it can't be copied or is not what was
+ * sealed; what is in the folder is no database then.
  */
 export const copyTo = (template: string, directory: string): boolean => {
-  if (!Fs.existsSync(manifestOf(template))) return false
+  try {
+    return copy(template, directory)
+  } catch {
+    return false
+  }
+}
+
+const copy = (template: string, directory: string): boolean => {
   const manifest: Manifest = JSON.parse(Fs.readFileSync(manifestOf(template), "utf8"))
   const hash = createHash("sha256")
   walk(contentOf(template), hash, (path, content) => {
