@@ -81,7 +81,7 @@ rec {
       paths;
     toSource = { root, fileset }: root;
   };
-  licenses.unfree = "unfree";
+  licenses.unfree.free = false;
   platforms.unix = "unix";
 
   mkOption = option: option // { _type = "option"; };

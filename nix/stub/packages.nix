@@ -78,6 +78,7 @@ let
     buildNpmPackage =
       args:
       assert required [ "pname" "version" "src" "npmDeps" "npmConfigHook" "installPhase" "meta" ] args;
+      assert !(args.meta ? license) || args.meta.license.free || throw "${args.pname} has an unfree license";
       make "${args.pname}-${args.version}" (removeAttrs args [ "src" ]) { inherit (args) version meta; };
 
     dockerTools.buildLayeredImage =

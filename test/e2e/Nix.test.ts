@@ -29,6 +29,7 @@ const mistakes: ReadonlyArray<readonly [file: string, from: string, to: string, 
   ["nix/module.nix", "users.groups.agentd = { };", "users.groups.agentd = { ;", "unexpected"],
   ["nix/image.nix", 'User = "1000:1000"', 'User = "0"', "runs as root"],
   ["nix/package.nix", "inherit package packageLock;", "inherit package; packageLock = {};", "packages"],
+  ["nix/package.nix", "meta = {", "meta = {\n license = lib.licenses.unfree;", "unfree license"],
   ["nix/lock.nix", "resolved = ", "address = ", "resolved"],
   ["flake.nix", "nixos-26.05", "nixos-26.11", "flake.lock does not fit"]
 ]
