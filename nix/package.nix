@@ -5,9 +5,21 @@
   importNpmLock,
   makeWrapper,
   nodejs_24,
-  pnpm,
-  # The registry that nixpkgs itself fetches npm packages from; the lock file's hashes hold for any other.
-  registry ? lib.head (lib.splitString "/pnpm/" pnpm.src.url),
+  pnpm_10 ? null,
+  pnpm_9 ? null,
+  # The registry that nixpkgs itself fetches packages of npm from; the lock file's hashes hold for any other.
+  registry ?
+    let
+      addresses = map (pnpm: pnpm.src.url or "") [
+        pnpm_10
+        pnpm_9
+      ];
+      ofRegistry = lib.filter (lib.hasInfix "/pnpm/-/pnpm-") addresses;
+    in
+    if ofRegistry == [ ] then
+      throw "agentd: override `registry` with the address that packages of npm come from"
+    else
+      lib.head (lib.splitString "/pnpm/-/" (lib.head ofRegistry)),
 }:
 let
   inherit

@@ -55,7 +55,9 @@ let
     nixfmt-tree = tool "treefmt";
     cacert = tool "cacert";
     makeWrapper = tool "makeWrapper";
-    pnpm.src.url = "https://registry.example/pnpm/-/pnpm-1.tgz";
+    # The newest one comes from elsewhere.
+    pnpm_10.src.url = "https://source.example/pnpm/archive/10.tar.gz";
+    pnpm_9.src.url = "https://registry.example/pnpm/-/pnpm-9.tgz";
 
     # As in nixpkgs: without these of every entry the evaluation fails.
     importNpmLock = {
