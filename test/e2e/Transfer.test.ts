@@ -86,6 +86,15 @@ describe("agentd export and import", () => {
     )
   })
 
+  it("leaves nothing of an export that can't be put where it should go", async () => {
+    const taken = join(folder.path, "taken")
+    mkdirSync(taken)
+    const made = await runCommand(first, "export", "--file", taken)
+    assert.strictEqual(made.code, 1)
+    assert.include(made.stderr, "can't be handed over")
+    assert.isFalse(existsSync(`${taken}.new`))
+  })
+
   it("imports nothing while the server runs, or of a file that is cut off", async () => {
     const running = await runCommand(first, "import", "--file", file)
     assert.strictEqual(running.code, 1)

@@ -39,8 +39,13 @@ export const exportData = Effect.fnUntraced(function* (file: Option.Option<strin
       try: async () => {
         if (Option.isNone(file)) return pipeline(Fs.createReadStream(path), process.stdout, { end: false })
         const target = resolve(file.value)
-        Fs.copyFileSync(path, `${target}.new`)
-        Fs.renameSync(`${target}.new`, target)
+        const unfinished = `${target}.new`
+        try {
+          Fs.copyFileSync(path, unfinished)
+          Fs.renameSync(unfinished, target)
+        } finally {
+          Fs.rmSync(unfinished, { force: true })
+        }
       },
       catch: failed("the export can't be handed over")
     })
