@@ -28,6 +28,8 @@ export const layer = (url: Redacted.Redacted) =>
         maxConnections: databasePool,
         applicationName: "agentd",
         keepAlive: "30 seconds",
+        // As much as of the embedded database: what came from there can be read, and exported, here.
+        maxMessageSize: 64 * 1024 * 1024,
         startupParameters: {
           statement_timeout: milliseconds,
           lock_timeout: milliseconds,
