@@ -50,6 +50,8 @@ pkgs.testers.runNixOSTest {
     )
     assert kept["data"] == agent, kept
 
+    machine.succeed("systemctl stop agentd.service")
     machine.succeed("systemctl show -p ExecMainStatus agentd.service | grep -x ExecMainStatus=0")
+    machine.succeed("systemctl show -p Result agentd.service | grep -x Result=success")
   '';
 }
