@@ -95,11 +95,15 @@ let
           "~@privileged @resources"
         ];
     "lets V8 compile" = !(service ? MemoryDenyWriteExecute);
-    "waits for the drain" = service.TimeoutStopSec == 60 && remoteUnit.serviceConfig.TimeoutStopSec == 30;
-    "comes back" = service.Restart == "always" && unit.wantedBy == [ "multi-user.target" ];
+    "waits for the drain" =
+      service.TimeoutStopSec == 60 && remoteUnit.serviceConfig.TimeoutStopSec == 30 && service.KillMode == "mixed";
+    # Sooner, systemd gives up after five starts.
+    "comes back" =
+      service.Restart == "always" && service.RestartSec >= 2 && unit.wantedBy == [ "multi-user.target" ];
     "has its folder" =
       service.StateDirectory == "agentd"
       && service.StateDirectoryMode == "0700"
+      && service.WorkingDirectory == "/var/lib/agentd"
       && unit.environment.AGENTD_DATA_DIR == "/var/lib/agentd";
     "starts after its database" =
       unit.requires == [ "postgresql.target" ]

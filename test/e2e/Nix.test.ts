@@ -20,6 +20,7 @@ const mistakes: ReadonlyArray<readonly [file: string, from: string, to: string, 
     "lets V8 compile"
   ],
   ["nix/module.nix", "drainSeconds + 20", "15", "waits for the drain"],
+  ["nix/module.nix", "RestartSec = 2", "RestartSec = 0", "comes back"],
   ["nix/module.nix", 'online.target" ] ++', 'online.target" ]; wantedBy_ =', "starts after its database"],
   ["nix/module.nix", "LoadCredential =", "SetCredential =", "LoadCredential"],
   ["nix/module.nix", "DATABASE_URL = escape url", "DATABASE_URL = url", "passes its settings"],
