@@ -32,7 +32,11 @@ export const exportData = Effect.fnUntraced(function* (file: Option.Option<strin
   const path = join(yield* folderOfExports, `export-${randomUUID()}`)
   return yield* Effect.gen(function* () {
     const rows = yield* reach({
-      here: Effect.provide(exportTo(path), layerLocal),
+      here: Effect.suspend(() => {
+        // Of a server that died while it wrote.
+        Fs.rmSync(path, { force: true })
+        return Effect.provide(exportTo(path), layerLocal)
+      }),
       throughServer: (client) => Effect.map(client.transfer.export({ payload: { path } }), ({ rows }) => rows)
     })
     yield* Effect.tryPromise({
