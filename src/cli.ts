@@ -31,9 +31,14 @@ const print = (result: AccountResult, asJson: boolean): Effect.Effect<void> =>
           .join("\n")
   )
 
+let serves = false
+
 const serve = Command.make("serve", {}, () =>
   Effect.flatMap(
-    Effect.promise(() => import("./main.ts")),
+    Effect.promise(() => {
+      serves = true
+      return import("./main.ts")
+    }),
     (main) => Layer.launch(main.layer)
   )
 ).pipe(Command.withDescription("Run the service"))
@@ -151,4 +156,4 @@ const agentd = Command.make("agentd").pipe(
   ])
 )
 
-runMain(Command.run(agentd, { version: "0.1.0" }).pipe(Effect.provide(NodeServices.layer)))
+runMain(Command.run(agentd, { version: "0.1.0" }).pipe(Effect.provide(NodeServices.layer)), () => serves)

@@ -19,6 +19,6 @@ export const layer = Server.layer.pipe(
   Layer.provide(Settings.layer)
 )
 
-export const start = (): void => runMain(Layer.launch(layer))
+export const start = (): void => runMain(Layer.launch(layer), () => true)
 
 if (import.meta.main) start()

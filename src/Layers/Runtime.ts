@@ -12,14 +12,15 @@ import * as SecretFiles from "./SecretFiles.ts"
 const layerLogger = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
 /**
- * Runs the program until it ends or is told to stop (SIGTERM, SIGINT: exit code 0). A failure is one
- * sentence on standard error and exit code 1; a defect is a bug and comes with its stack.
+ * Runs the program until it ends or is told to stop (SIGTERM, SIGINT: exit code 0 for a service, 130 for a
+ * command, which is not done then). A failure is one sentence on standard error and exit code 1; a defect is
+ * a bug and comes with its stack.
  */
-export const runMain = <A, E>(program: Effect.Effect<A, E>): void =>
+export const runMain = <A, E>(program: Effect.Effect<A, E>, isService: () => boolean): void =>
   NodeRuntime.runMain(environed(program).pipe(Effect.tapCause(report), Effect.provide(layerLogger)), {
     disableErrorReporting: true,
     teardown: (exit, onExit) =>
-      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && isService()
         ? onExit(0)
         : Runtime.defaultTeardown(exit, onExit)
   })

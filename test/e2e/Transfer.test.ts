@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import {
   copyFileSync,
@@ -10,7 +11,7 @@ import {
 } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -107,6 +108,17 @@ describe("agentd export and import", () => {
     const none = await runCommand(second, "import", "--file", `${cut}.gone`)
     assert.strictEqual(none.code, 1)
     assert.include(none.stderr, "can't be read")
+  })
+
+  it("does not say that it is done when it is told to stop", async () => {
+    const child = spawn(process.execPath, ["scripts/agentd.mjs", "import"], {
+      cwd: resolve(import.meta.dirname, "../.."),
+      env: { ...process.env, AGENTD_DATA_DIR: join(folder.path, "stopped"), DATABASE_URL: undefined },
+      stdio: ["pipe", "ignore", "pipe"]
+    })
+    await once(child.stderr, "data")
+    child.kill("SIGTERM")
+    assert.deepStrictEqual(await once(child, "exit"), [130, null])
   })
 
   it("imports once, and the same token finds everything there", async () => {
