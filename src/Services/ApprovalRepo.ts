@@ -13,12 +13,14 @@ export class ApprovalRepo extends Context.Service<
   {
     /**
      * Makes the run WAITING_APPROVAL and stores what it waits for, in one step, if the execution is still
-     * the latest; false when it is not. A call of a run is asked about once. `events` are kept with it.
+     * the latest; false when it is not. A call of a run is asked about once. `events` are kept with it,
+     * and when the run first said something, unless that is known.
      */
     readonly park: (
       execution: Execution,
       approvals: ReadonlyArray<StoredApproval>,
-      events?: ReadonlyArray<EventBatch>
+      events?: ReadonlyArray<EventBatch>,
+      firstTokenAt?: Date | null
     ) => Effect.Effect<boolean, Unavailable>
     /** All of a run, oldest first. */
     readonly ofRun: (run: RunId) => Effect.Effect<ReadonlyArray<StoredApproval>, Unavailable>

@@ -14,10 +14,14 @@ import type { Execution } from "./RunRepo.ts"
 export class RunEventRepo extends Context.Service<
   RunEventRepo,
   {
-    /** False, and nothing is kept, when the execution is no longer the latest. */
+    /**
+     * False, and nothing is kept, when the execution is no longer the latest. When the run first said something
+     * is kept with it, unless that is known.
+     */
     readonly append: (
       execution: Execution,
-      batches: ReadonlyArray<EventBatch>
+      batches: ReadonlyArray<EventBatch>,
+      firstTokenAt?: Date | null
     ) => Effect.Effect<boolean, Unavailable>
     /** The events behind `after` in order, of up to `limit` batches. */
     readonly read: (

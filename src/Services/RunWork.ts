@@ -124,11 +124,12 @@ export class RunWork extends Context.Service<
       const park = Effect.fn("RunWork.park")(function* (
         run: StoredRun,
         calls: ReadonlyArray<ToolCall>,
+        firstTokenAt: Date | null,
         log: EventLog.EventLog
       ) {
         const asked = yield* asking.questions(run, calls)
         const parked = yield* log.write(
-          (batches) => whileOurs(approvals.park(executionOf(run), asked, batches)),
+          (batches) => whileOurs(approvals.park(executionOf(run), asked, batches, firstTokenAt)),
           asked.map(({ id, toolCallId }) => ({
             event: "status",
             data: { status: "waiting_approval", approvalId: id, toolCallId }
@@ -163,6 +164,7 @@ export class RunWork extends Context.Service<
       }
 
       const execute = Effect.fn("RunWork.execute")(function* (run: StoredRun, listener?: EventListener) {
+        let firstTokenAt: Date | null = null
         const isRead = Effect.map(Clock.currentTimeMillis, (at) => (watchers.get(run.id) ?? 0) > at)
         const log = yield* EventLog.make({
           state: yield* Effect.catchDefect(toldBefore(run), (defect) =>
@@ -172,7 +174,7 @@ export class RunWork extends Context.Service<
               resumed(emptyLog, run.epoch)
             )
           ),
-          append: (batches) => events.append(executionOf(run), batches),
+          append: (batches) => events.append(executionOf(run), batches, firstTokenAt),
           listen: listener?.offer ?? (() => Effect.void),
           isRead,
           kept: Effect.flatMap(isRead, (is) =>
@@ -180,7 +182,6 @@ export class RunWork extends Context.Service<
           )
         })
         let usage = noUsage
-        let firstTokenAt: Date | null = null
         const failed = (code: string, error: string): Ending => ({ status: "FAILED", code, error, usage })
         const emit = (event: LoopEvent) =>
           Effect.gen(function* () {
@@ -202,7 +203,7 @@ export class RunWork extends Context.Service<
           }),
           Effect.raceFirst(log.flushing),
           Effect.catchTags({
-            ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), undefined),
+            ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, firstTokenAt, log), undefined),
             InferenceError: ({ error, reason }) =>
               Effect.as(
                 Effect.logWarning("a model gave no answer", { reason, error }),

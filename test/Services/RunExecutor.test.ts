@@ -35,6 +35,23 @@ describe("RunExecutor", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect("says when a run first said something while it says more, and after it was cancelled", () =>
+    Effect.gen(function* () {
+      const runs = yield* Runs
+      const model = yield* ScriptedModel
+      const { user, workspaceId } = yield* makeTenant()
+      yield* start
+      yield* TestClock.adjust(5_000)
+      model.script = () => Stream.concat(Stream.succeed({ type: "text" as const, delta: "We" }), Stream.never)
+      const { id } = yield* runs.create(user, { workspaceId, prompt: "work" })
+      yield* TestClock.adjust(1_000)
+      const running = yield* runs.get(user, id)
+      assert.deepInclude(running, { status: "RUNNING", firstTokenAt: new Date(5_000) })
+      const cancelled = yield* runs.cancel(user, id)
+      assert.deepInclude(cancelled, { status: "CANCELLED", firstTokenAt: new Date(5_000) })
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("makes a run FAILED with the reason; a defect says nothing of its cause", () =>
     Effect.gen(function* () {
       const runs = yield* Runs

@@ -51,6 +51,23 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("keeps when a run first said something, once", () =>
+      Effect.gen(function* () {
+        const { events, execution, find, id, runs } = yield* subject
+        const approvals = yield* ApprovalRepo
+        yield* events.append(execution, [batch(1)], null)
+        assert.isNull((yield* find(id)).firstTokenAt)
+        yield* events.append(execution, [batch(2)], at(7))
+        yield* events.append(execution, [batch(3)], at(8))
+        assert.deepStrictEqual((yield* find(id)).firstTokenAt, at(7))
+        assert.isFalse(yield* events.append({ ...execution, epoch: 9 }, [batch(4)], at(1)))
+        assert.isTrue(yield* approvals.park(execution, [], [], at(9)))
+        assert.deepStrictEqual((yield* find(id)).firstTokenAt, at(7))
+        yield* runs.cancel(id, at(10))
+        assert.deepStrictEqual((yield* find(id)).firstTokenAt, at(7))
+      })
+    )
+
     it.effect("says at a glance how far a run is", () =>
       Effect.gen(function* () {
         const { events, execution, id, runs } = yield* subject
@@ -81,7 +98,7 @@ export const suite = (it: It) =>
 
     it.effect("keeps events with the birth, the steps, the parking and the end of a run", () =>
       Effect.gen(function* () {
-        const { a, claimOne, events, execution, id, ids, runs, workspaceId } = yield* subject
+        const { a, claimOne, events, execution, find, id, ids, runs, workspaceId } = yield* subject
         const approvals = yield* ApprovalRepo
         const journal = yield* RunJournal
         assert.isTrue(yield* journal.record(execution, 0, step, [batch(1)]))
@@ -92,8 +109,9 @@ export const suite = (it: It) =>
         const born = yield* newRun(workspaceId)
         yield* runs.insert(born, undefined, [batch(1)])
         const second = executionOf(a, yield* claimOne(a))
-        assert.isTrue(yield* approvals.park(second, [], [batch(2)]))
-        assert.isTrue(yield* approvals.park(second, [], [batch(2)]))
+        assert.isTrue(yield* approvals.park(second, [], [batch(2)], at(6)))
+        assert.isTrue(yield* approvals.park(second, [], [batch(2)], at(7)))
+        assert.deepStrictEqual((yield* find(born.id)).firstTokenAt, at(6))
         assert.deepStrictEqual(
           (yield* events.read(born.id, 0, 9)).map((event) => event.id),
           [1, 2]

@@ -18,7 +18,7 @@ export const layer = Layer.effect(
 
     return guard(
       ApprovalRepo.of({
-        park: (execution, given, events) =>
+        park: (execution, given, events, firstTokenAt = null) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
             const run = runs.get(execution.id)
             if (run === undefined) return false
@@ -26,7 +26,12 @@ export const layer = Layer.effect(
               const isOwn = leases.get(run.id)?.worker === execution.worker && run.epoch === execution.epoch
               return isOwn && run.status === "WAITING_APPROVAL"
             }
-            runs.set(run.id, { ...run, status: "WAITING_APPROVAL", updatedAt: new Date(at) })
+            runs.set(run.id, {
+              ...run,
+              status: "WAITING_APPROVAL",
+              updatedAt: new Date(at),
+              firstTokenAt: run.firstTokenAt ?? firstTokenAt
+            })
             logEvents(tables, run.id, events)
             const asked = new Set(having(({ runId }) => runId === run.id).map(({ toolCallId }) => toolCallId))
             for (const approval of given) {

@@ -11,9 +11,11 @@ export const layer = Layer.effect(
     const { events } = tables
     return guard(
       RunEventRepo.of({
-        append: (execution, batches) =>
+        append: (execution, batches, firstTokenAt = null) =>
           Effect.sync(() => {
-            if (!isLatest(tables, execution)) return false
+            const run = tables.runs.get(execution.id)
+            if (run === undefined || !isLatest(tables, execution)) return false
+            if (run.firstTokenAt === null) tables.runs.set(run.id, { ...run, firstTokenAt })
             logEvents(tables, execution.id, batches)
             return true
           }),

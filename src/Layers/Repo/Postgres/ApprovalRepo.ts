@@ -23,12 +23,13 @@ export const layer = Layer.effect(
       a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt"`)
 
     return ApprovalRepo.of({
-      park: ({ epoch, id, worker }, given, events) =>
+      park: ({ epoch, id, worker }, given, events, firstTokenAt = null) =>
         run(
           returnedRow(sql`
             with parked as (
               update runs
-              set status = 'WAITING_APPROVAL', lease_until = null, updated_at = clock_timestamp()
+              set status = 'WAITING_APPROVAL', lease_until = null, updated_at = clock_timestamp(),
+                first_token_at = coalesce(first_token_at, ${firstTokenAt}::timestamptz)
               where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
               returning id, workspace_id
             ), asked as (

@@ -22,10 +22,14 @@ export const layer = Layer.effect(
       where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING' for share`
 
     return RunEventRepo.of({
-      append: (execution, given) =>
+      append: (execution, given, firstTokenAt = null) =>
         run(
           returnedRow(sql`
-            with owner as (${owner(execution)})${logging(sql, "owner", given)}
+            with owner as (${owner(execution)}), spoken as (
+              update runs set first_token_at = ${firstTokenAt}::timestamptz
+              where id in (select id from owner) and first_token_at is null
+                and ${firstTokenAt}::timestamptz is not null
+            )${logging(sql, "owner", given)}
             select id from owner`)
         ),
       read: (id, after, limit) =>
