@@ -14,6 +14,8 @@ export class Access extends Context.Service<
   {
     /** For a workspace that the caller named: `Forbidden` also when there is no such workspace. */
     readonly member: (user: User, id: WorkspaceId) => Effect.Effect<Role, Forbidden | Unavailable>
+    /** Whether the user is a member. */
+    readonly isMember: (user: User, id: WorkspaceId) => Effect.Effect<boolean, Unavailable>
     /**
      * For a resource that the caller addressed by its id: it, if it is there and in a workspace of the
      * caller's; otherwise one `NotFound` for both, so that no difference can be seen.
@@ -35,6 +37,7 @@ export class Access extends Context.Service<
           if (Option.isSome(role)) return role.value
           return yield* new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
         }),
+        isMember: (user, id) => Effect.map(workspaces.role(id, user.id), Option.isSome),
         visible: Effect.fn("Access.visible")(function* <A extends { readonly workspaceId: WorkspaceId }>(
           user: User,
           kind: string,

@@ -162,18 +162,20 @@ export class Chat extends Context.Service<
               yield* runs.insert(run, start, [[first]])
             })
           )
+        const follow = (after: number) =>
+          runEvents.follow(turnId, after, access.isMember(user, conversation.workspaceId))
         const local = yield* dispatch.local("turn")
         if (local?.reserve() !== true) {
           yield* store()
           yield* signals.publish({ type: "runs", kind: "turn" })
-          return runEvents.follow(turnId, 0)
+          return follow(0)
         }
         const start = { worker, leaseMillis, kind: "turn" as const, perWorkspace: 0 }
         yield* Effect.onError(store(start), () => Effect.sync(local.giveBack))
         const live = yield* LiveEvents.make
         yield* live.offer(first)
         yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 }, at.getTime(), live)
-        return continued(live.stream, (after) => runEvents.follow(turnId, after))
+        return continued(live.stream, follow)
       })
 
       return Chat.of({

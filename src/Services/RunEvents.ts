@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { errorEvent } from "../Schemas/ChatEvent.ts"
+import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
 import { isTerminal, type RunStatus } from "../Schemas/Run.ts"
 import { endOf, isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
@@ -16,6 +17,7 @@ import * as RunWatch from "./RunWatch.ts"
 
 const batchesAtOnce = 100
 const awayMillis = 60_000
+const mayReadMillis = 30_000
 const mostReaders = 10_000
 
 /** The events of runs, whichever node executes them. */
@@ -26,8 +28,13 @@ export class RunEvents extends Context.Service<
      * What a run told behind `after`, and then what it tells, until its end: the last event is always `done`
      * or `error`. When this process stops, has too many readers, or finds no database for a minute, that is
      * an error `unavailable` with the id of the event before it: from there the stream can be taken up again.
+     * Whether the reader still may read is asked again before events go out, at most every 30 s.
      */
-    readonly follow: (id: RunId, after: number) => Stream.Stream<NumberedEvent>
+    readonly follow: (
+      id: RunId,
+      after: number,
+      mayRead: Effect.Effect<boolean, Unavailable>
+    ) => Stream.Stream<NumberedEvent>
   }
 >()("agentd/Services/RunEvents") {
   static readonly layer = Layer.effect(
@@ -58,7 +65,11 @@ export class RunEvents extends Context.Service<
       const isOver = (status: RunStatus) =>
         status === "RUNNING" ? lifecycle.isDrained : lifecycle.isDraining
 
-      const follow = Effect.fnUntraced(function* (id: RunId, after: number) {
+      const follow = Effect.fnUntraced(function* (
+        id: RunId,
+        after: number,
+        mayRead: Effect.Effect<boolean, Unavailable>
+      ) {
         if (readers >= mostReaders) return Stream.make({ id: after, event: crowded })
         yield* Effect.acquireRelease(
           Effect.sync(() => readers++),
@@ -68,8 +79,19 @@ export class RunEvents extends Context.Service<
         yield* watch(id, told)
         let last = after
         let awaySince: number | undefined
+        let askedAt = yield* Clock.currentTimeMillis
 
-        const tryToLook = Effect.suspend(() => look(id, last)).pipe(
+        const stillMayRead = Effect.gen(function* () {
+          const at = yield* Clock.currentTimeMillis
+          if (at - askedAt < mayReadMillis) return true
+          const may = yield* mayRead
+          if (may) askedAt = at
+          return may
+        })
+        const tryToLook = Effect.gen(function* () {
+          const found = yield* look(id, last)
+          return found.length === 0 || (yield* stillMayRead) ? found : [{ id: last, event: forbidden }]
+        }).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
               awaySince = undefined
@@ -99,11 +121,12 @@ export class RunEvents extends Context.Service<
         return Stream.fromIterableEffectRepeat(next).pipe(Stream.takeUntil(({ event }) => isEnd(event)))
       })
 
-      return RunEvents.of({ follow: (id, after) => Stream.unwrap(follow(id, after)) })
+      return RunEvents.of({ follow: (id, after, mayRead) => Stream.unwrap(follow(id, after, mayRead)) })
     })
   )
 }
 
+const forbidden = errorEvent("forbidden", "you are not a member of this workspace any more")
 const gone = errorEvent("conversation_deleted", "the conversation was deleted")
 const stopping = errorEvent("unavailable", "the service is stopping; take the events up again")
 const away = errorEvent("unavailable", "the database can't be reached; take the events up again")

@@ -171,8 +171,8 @@ export class Runs extends Context.Service<
           return yield* detail(run)
         }),
         events: Effect.fn("Runs.events")(function* (user, id, after) {
-          yield* visible(user, id)
-          return runEvents.follow(id, after)
+          const { workspaceId } = yield* visible(user, id)
+          return runEvents.follow(id, after, access.isMember(user, workspaceId))
         }),
         list: Effect.fn("Runs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

@@ -17,6 +17,7 @@ import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
 import { RunWork } from "../../src/Services/RunWork.ts"
 import { Signals } from "../../src/Services/Signals.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { chatEvent } from "../support/ChatEvents.ts"
 import { makeRun, newId } from "../support/Fixtures.ts"
 import { layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
@@ -48,7 +49,8 @@ const subject = Effect.gen(function* () {
   yield* repo.claim({ worker: "other", limit: 1, leaseMillis: 1e9, perWorkspace: 8 })
   const execution = { id, worker: "other", epoch: 1 }
   const log = yield* RunEventRepo
-  const { follow } = yield* RunEvents
+  const events = yield* RunEvents
+  const follow = (of: RunId, after: number) => events.follow(of, after, Effect.succeed(true))
   return { execution, follow, id, log, repo, user, workspaceId }
 })
 
@@ -128,7 +130,7 @@ describe("RunEvents", () => {
           })
       })
       const events = yield* eventsOver(counting)
-      yield* Effect.replicateEffect(reader(events.follow(id, 0)), 50)
+      yield* Effect.replicateEffect(reader(events.follow(id, 0, Effect.succeed(true))), 50)
       yield* TestClock.adjust("10 seconds")
       ;[glances, reads] = [0, 0]
       yield* TestClock.adjust("60 seconds")
@@ -150,7 +152,7 @@ describe("RunEvents", () => {
         read: (...given) => (isAway ? Effect.fail(away) : store.read(...given))
       })
       const events = yield* eventsOver(flaky)
-      const { code, fiber, ids } = yield* reader(events.follow(id, 0))
+      const { code, fiber, ids } = yield* reader(events.follow(id, 0, Effect.succeed(true)))
       yield* TestClock.adjust(10)
       isAway = true
       yield* TestClock.adjust("50 seconds")
@@ -164,6 +166,24 @@ describe("RunEvents", () => {
       yield* Fiber.join(fiber)
       assert.deepStrictEqual([ids(), code()], [[1, 2, 2], "unavailable"])
     }).pipe(Effect.scoped, Effect.provide(layerScripted()))
+  )
+
+  it.effect("tells nothing more to who is no member any more", () =>
+    Effect.gen(function* () {
+      const { execution, id, log, user, workspaceId } = yield* subject
+      const { code, fiber, ids } = yield* reader(yield* (yield* Runs).events(user, id, 0))
+      yield* log.append(execution, [[delta(1)]])
+      yield* TestClock.adjust("1 minute")
+      yield* log.append(execution, [[delta(2)]])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(ids(), [1, 2])
+      yield* (yield* WorkspaceRepo).removeMember(workspaceId, user.id)
+      yield* TestClock.adjust("1 minute")
+      yield* log.append(execution, [[delta(3)]])
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual([ids(), code()], [[1, 2, 2], "forbidden"])
+    }).pipe(Effect.provide(layerScripted()))
   )
 
   it.effect("is not there for what is gone", () =>
