@@ -51,8 +51,9 @@ const make = Effect.fnUntraced(function* (kind: RunKind) {
   const claimant = { worker, leaseMillis, kind }
   const concurrency = kind === "task" ? settings.runConcurrency : settings.turnConcurrency
 
-  // A claim under way holds what it may take: of many slots not all, so that what is made here begins here.
-  const atOnce = kind === "task" ? concurrency : Math.ceil(concurrency / 8)
+  // A claim under way holds the slots of what it may take: not all of them, so that what is made here meanwhile
+  // begins here. It is repeated as long as it is full.
+  const atOnce = Math.ceil(concurrency / (kind === "task" ? 2 : 8))
 
   // Runs that a former process of this name held when it died are nobody's now.
   yield* repo.release(worker, { kind, crashed: true, maxCrashes })

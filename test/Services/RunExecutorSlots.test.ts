@@ -10,7 +10,7 @@ import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
 import { RunWork } from "../../src/Services/RunWork.ts"
 import { type Tool, ToolSource } from "../../src/Services/ToolSource.ts"
-import { calls, makeTenant, ScriptedModel, says } from "../support/Service.ts"
+import { calls, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
 import { away, Faults, layerFaulty, promptOf, start, stored } from "./RunFaults.ts"
 
 const slow = (millis: number) =>
@@ -62,6 +62,25 @@ describe("RunExecutor, slots", () => {
       yield* TestClock.adjust(5_000)
       assert.strictEqual(asked, 1)
       assert.strictEqual((yield* Fiber.join(told)).at(-1)?.event.event, "done")
+    }).pipe(Effect.provide(layerFaulty()))
+  )
+
+  it.effect("begins a task at once also while a claim is under way", () =>
+    Effect.gen(function* () {
+      const { user, workspaceId } = yield* makeTenant()
+      const runs = yield* Runs
+      const model = yield* ScriptedModel
+      const faults = yield* Faults
+      const held = yield* makeGate
+      model.script = () => Stream.never
+      faults.before = (what) => (what === "claim" ? held.wait : Effect.void)
+      yield* start
+      yield* TestClock.adjust(100)
+      const { id } = yield* runs.create(user, { workspaceId, prompt: "work" })
+      yield* TestClock.adjust(0)
+      assert.deepInclude(yield* stored(id), { status: "RUNNING", epoch: 1 })
+      assert.strictEqual(model.requests.length, 1)
+      yield* held.open
     }).pipe(Effect.provide(layerFaulty()))
   )
 
