@@ -82,7 +82,7 @@ describe("imports", () => {
 
   it("ports and adapters: adapters use ports, never use cases", () => {
     const useCases =
-      /^Services\/(Access|Accounts|AgentLoop|Agents|Chat|References|RunExecutor|Runs|Turns)\.ts$/
+      /^Services\/(Access|Accounts|AgentLoop|Agents|Approvals|Chat|CronJobs|References|RunEvents|RunExecutor|RunWork|Runs)\.ts$/
     for (const file of files.filter((name) =>
       /^Layers\/(Repo|Inference|Outbound|Scheduler|Tools|Auth)\//.test(name)
     )) {

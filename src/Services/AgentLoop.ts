@@ -43,8 +43,8 @@ export interface LoopInput {
   }
   readonly tools: ReadonlyArray<Tool>
   readonly journal: Journal
-  /** What the work is known by: calls are known by it and their own id. Null: they are not known. */
-  readonly key: string | null
+  /** What the work is known by: calls are known by it and their own id. */
+  readonly key: string
   /**
    * What is done about a database that is away in the middle of a step: waited for within it, so that the
    * steps beside it go on, or told.
@@ -171,7 +171,7 @@ export class AgentLoop extends Context.Service<
               const permission =
                 tool === undefined || isKnown ? allowed : yield* input.permit(call, tool.definition)
               if (permission.type === "undecided") return
-              const key = input.key === null ? null : `${input.key}/${call.id}`
+              const key = `${input.key}/${call.id}`
               const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
                 first + position,
                 "tool",

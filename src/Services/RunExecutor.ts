@@ -11,6 +11,7 @@ import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
 import type { RunKind, StoredRun } from "../Schemas/Run.ts"
 import type { EventListener } from "./LiveEvents.ts"
+import { logged } from "./Logged.ts"
 import { runsFinished, turnsFinished } from "./Metrics.ts"
 import { RunDispatch } from "./RunDispatch.ts"
 import { RunRepo } from "./RunRepo.ts"
@@ -22,9 +23,6 @@ import { Signals } from "./Signals.ts"
 const pollMillis = 1_000
 const watchMillis = 500
 /** What one query takes at most: the other slots are free for what is made here meanwhile. */
-
-const logged = <A>(what: string, effect: Effect.Effect<A, Unavailable>) =>
-  effect.pipe(Effect.catchCause((cause) => Effect.logWarning(what, cause)))
 
 /** A run in one of this node's slots: until when it is ours, by the clock of this process. */
 interface Slot {

@@ -1,5 +1,5 @@
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
 import type { JournalStep } from "../Schemas/Journal.ts"
@@ -16,9 +16,6 @@ export interface Journal {
   /** Keeps a step that has just finished. False when the execution is no longer the latest. */
   readonly record: (index: number, step: JournalStep) => Effect.Effect<boolean, Unavailable>
 }
-
-/** A journal that remembers nothing, for work that is not taken up again. */
-export const noJournal: Journal = { finished: new Map(), record: () => Effect.succeed(true) }
 
 /** The step journals of runs: what makes a run that is taken up again go on after its last step. */
 export class RunJournal extends Context.Service<

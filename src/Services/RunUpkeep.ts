@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
-import type { Unavailable } from "../Schemas/Errors.ts"
 import { ApprovalRepo } from "./ApprovalRepo.ts"
 import { now } from "./CurrentTime.ts"
+import { logged } from "./Logged.ts"
 import { RunRepo } from "./RunRepo.ts"
 import { Settings } from "./Settings.ts"
 
@@ -10,9 +10,6 @@ const expireAtOnce = 100
 const pruneMillis = 60_000
 const pruneAtOnce = 200
 const prunePauseMillis = 50
-
-const logged = <A>(what: string, effect: Effect.Effect<A, Unavailable>) =>
-  effect.pipe(Effect.catchCause((cause) => Effect.logWarning(what, cause)))
 
 /** Looks after what no worker holds: ends what waited for people for too long, and forgets what is old. */
 export const start = Effect.gen(function* () {

@@ -16,9 +16,6 @@ export type Permission =
 
 export const allowed: Permission = { type: "allowed" }
 
-/** For work that never asks. */
-export const permitAll = () => Effect.succeed(allowed)
-
 /**
  * Calls a tool, if there is one and it may be called. What goes wrong in it is a result for the model, cut to
  * a size that can be kept; taking longer than `timeoutMillis` ends the work.

@@ -5,10 +5,9 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import { AgentLoop } from "../../src/Services/AgentLoop.ts"
-import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
+import type { Journal } from "../../src/Services/RunJournal.ts"
 import { Settings } from "../../src/Services/Settings.ts"
-import { permitAll } from "../../src/Services/ToolCalls.ts"
-import { choice, echo, runWith, tool } from "../support/Loop.ts"
+import { choice, echo, noJournal, permitAll, runWith, tool } from "../support/Loop.ts"
 import { calls, finish, layerScripted, ScriptedModel, says } from "../support/Service.ts"
 
 describe("AgentLoop", () => {
@@ -73,7 +72,7 @@ describe("AgentLoop", () => {
           request: { choice, system: null, messages: [] },
           tools: [echo],
           journal: noJournal,
-          key: null,
+          key: "run_1",
           permit: permitAll,
           patiently: (effect) => effect,
           emit: () => Effect.void
@@ -135,7 +134,7 @@ describe("AgentLoop", () => {
         },
         tools: [tool("slow", () => Effect.never)],
         journal: noJournal,
-        key: null,
+        key: "run_1",
         permit: permitAll,
         patiently: <A, E>(effect: Effect.Effect<A, E>) => effect,
         emit: () => Effect.void

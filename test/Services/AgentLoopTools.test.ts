@@ -5,11 +5,10 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import { AgentLoop, type LoopEvent } from "../../src/Services/AgentLoop.ts"
-import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
+import type { Journal } from "../../src/Services/RunJournal.ts"
 import { Settings } from "../../src/Services/Settings.ts"
-import { permitAll } from "../../src/Services/ToolCalls.ts"
 import { IdempotencyKey, ToolError } from "../../src/Services/ToolSource.ts"
-import { choice, echo, runWith, tool } from "../support/Loop.ts"
+import { choice, echo, noJournal, permitAll, runWith, tool } from "../support/Loop.ts"
 import { calls, layerScripted, makeGate, ScriptedModel, says } from "../support/Service.ts"
 
 describe("AgentLoop, tool calls", () => {
@@ -191,7 +190,7 @@ describe("AgentLoop, tool calls", () => {
             request: { choice, system: null, messages: [] },
             tools: [echo, tool("slow", () => Effect.never)],
             journal: noJournal,
-            key: null,
+            key: "run_1",
             permit: permitAll,
             patiently: (effect) => effect,
             emit: (event) => Effect.sync(() => void told.push(event))

@@ -3,8 +3,8 @@ import * as Stream from "effect/Stream"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { modelChoice } from "../../src/Schemas/ModelChoice.ts"
 import { AgentLoop, type LoopEvent, type LoopInput } from "../../src/Services/AgentLoop.ts"
-import { type Journal, noJournal } from "../../src/Services/RunJournal.ts"
-import { permitAll } from "../../src/Services/ToolCalls.ts"
+import type { Journal } from "../../src/Services/RunJournal.ts"
+import { allowed } from "../../src/Services/ToolCalls.ts"
 import type { Tool } from "../../src/Services/ToolSource.ts"
 import { ScriptedModel, says } from "./Service.ts"
 
@@ -12,6 +12,9 @@ export const tool = (name: string, call: Tool["call"]): Tool => ({
   definition: { name, description: name, parameters: {}, readOnly: true },
   call
 })
+/** A journal that remembers nothing, and work that never asks. */
+export const noJournal: Journal = { finished: new Map(), record: () => Effect.succeed(true) }
+export const permitAll = () => Effect.succeed(allowed)
 export const choice = modelChoice("ws_1" as WorkspaceId, null, {})
 export const echo = tool("echo", (argument) => Effect.succeed({ echoed: argument }))
 

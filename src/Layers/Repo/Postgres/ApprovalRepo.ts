@@ -100,8 +100,8 @@ export const layer = Layer.effect(
                 for update skip locked
               ), ended as (
                 update runs
-                set status = 'FAILED', error = ${notDecided}, error_code = 'approval_expired', finished_at = clock_timestamp(),
-                  updated_at = clock_timestamp()
+                set status = 'FAILED', error = ${notDecided}, error_code = 'approval_expired',
+                  finished_at = clock_timestamp(), updated_at = clock_timestamp()
                 where id in (select id from locked)
                 returning id
               ), expired as (
