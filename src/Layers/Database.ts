@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { writeStderr } from "./Operator/Output.ts"
+import { writeStderr } from "./Output.ts"
 import * as Embedded from "./Repo/Postgres/Embedded.ts"
 import * as Migrations from "./Repo/Postgres/Migrations.ts"
 import * as Remote from "./Repo/Postgres/Remote.ts"

@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
 import * as Predicate from "effect/Predicate"
 import * as Runtime from "effect/Runtime"
-import { writeStderr } from "./Operator/Output.ts"
+import { writeStderr } from "./Output.ts"
 import * as SecretFiles from "./SecretFiles.ts"
 
 /** The log goes to standard error, so that standard output holds only what was asked for. */

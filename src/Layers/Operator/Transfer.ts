@@ -10,11 +10,11 @@ import * as Stream from "effect/Stream"
 import { TransferError } from "../../Schemas/Transfer.ts"
 import { Transfer } from "../../Services/Transfer.ts"
 import * as Database from "../Database.ts"
+import { writeStderr } from "../Output.ts"
 import * as Repo from "../Repo.ts"
 import * as Settings from "../Settings.ts"
 import { exportTo, failed } from "./Export.ts"
 import { linesOf } from "./Lines.ts"
-import { writeStderr } from "./Output.ts"
 import { reach, serverRuns } from "./Reach.ts"
 
 const layerLocal = Repo.layerPostgres.pipe(Layer.provide(Database.layer), Layer.provide(Settings.layer))

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { Credentials } from "../../Schemas/Account.ts"
 import { Accounts } from "../../Services/Accounts.ts"
 import { UserRepo } from "../../Services/UserRepo.ts"
-import { writeStdout } from "../Operator/Output.ts"
+import { writeStdout } from "../Output.ts"
 
 const fileName = "credentials.json"
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Credentials))
