@@ -11,6 +11,7 @@ import { serverRuns } from "./Layers/Operator/Reach.ts"
 import { exportData, importData } from "./Layers/Operator/Transfer.ts"
 import { writeStdout } from "./Layers/Output.ts"
 import { runMain } from "./Layers/Runtime.ts"
+import * as SecretFiles from "./Layers/SecretFiles.ts"
 import * as Settings from "./Layers/Settings.ts"
 import { AccountError, type AccountResult, daysOf } from "./Schemas/Account.ts"
 import type { WorkspaceId } from "./Schemas/Ids.ts"
@@ -156,4 +157,10 @@ const agentd = Command.make("agentd").pipe(
   ])
 )
 
-runMain(Command.run(agentd, { version: "0.1.0" }).pipe(Effect.provide(NodeServices.layer)), () => serves)
+runMain(
+  Command.run(agentd, { version: "0.1.0" }).pipe(
+    Effect.provide(NodeServices.layer),
+    Effect.provide(SecretFiles.layer(process.env))
+  ),
+  () => serves
+)

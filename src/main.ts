@@ -1,3 +1,4 @@
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Application from "./Layers/Application.ts"
 import * as Database from "./Layers/Database.ts"
@@ -5,6 +6,7 @@ import * as Repo from "./Layers/Repo.ts"
 import { runMain } from "./Layers/Runtime.ts"
 import * as Scheduler from "./Layers/Scheduler.ts"
 import * as SecretBox from "./Layers/SecretBox.ts"
+import * as SecretFiles from "./Layers/SecretFiles.ts"
 import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
 import * as RunExecutor from "./Services/RunExecutor.ts"
@@ -19,6 +21,7 @@ export const layer = Server.layer.pipe(
   Layer.provide(Settings.layer)
 )
 
-export const start = (): void => runMain(Layer.launch(layer), () => true)
+export const start = (): void =>
+  runMain(Layer.launch(layer).pipe(Effect.provide(SecretFiles.layer(process.env))), () => true)
 
 if (import.meta.main) start()

@@ -6,7 +6,6 @@ import * as Logger from "effect/Logger"
 import * as Predicate from "effect/Predicate"
 import * as Runtime from "effect/Runtime"
 import { writeStderr } from "./Output.ts"
-import * as SecretFiles from "./SecretFiles.ts"
 
 /** The log goes to standard error, so that standard output holds only what was asked for. */
 const layerLogger = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
@@ -17,15 +16,13 @@ const layerLogger = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
  * a bug and comes with its stack.
  */
 export const runMain = <A, E>(program: Effect.Effect<A, E>, isService: () => boolean): void =>
-  NodeRuntime.runMain(environed(program).pipe(Effect.tapCause(report), Effect.provide(layerLogger)), {
+  NodeRuntime.runMain(program.pipe(Effect.tapCause(report), Effect.provide(layerLogger)), {
     disableErrorReporting: true,
     teardown: (exit, onExit) =>
       Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && isService()
         ? onExit(0)
         : Runtime.defaultTeardown(exit, onExit)
   })
-
-const environed = Effect.provide(SecretFiles.layer(process.env))
 
 const report = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void
