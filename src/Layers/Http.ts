@@ -3,7 +3,6 @@ import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as Layer from "effect/Layer"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { Api } from "../Api/Api.ts"
-import * as Authorization from "./Auth/Authorization.ts"
 import * as Agents from "./Http/Agents.ts"
 import * as Approvals from "./Http/Approvals.ts"
 import * as Boundary from "./Http/Boundary.ts"
@@ -33,10 +32,10 @@ export const layerHandlers = Layer.mergeAll(
   Workspaces.layer
 )
 
-/** Every route of the service. */
+/** Every route of the service; who is let in is still to be said. */
 export const layer = Layer.mergeAll(
   HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }),
   HttpApiScalar.layer(Api, { path: "/docs", scalar: { withDefaultFonts: false } }),
   PrometheusMetrics.layerHttp({ path: "/metrics", prefix: "agentd" }),
   Boundary.layer
-).pipe(Layer.provide(layerHandlers), Layer.provide([Validation.layer, Authorization.layer]))
+).pipe(Layer.provide(layerHandlers), Layer.provide(Validation.layer))

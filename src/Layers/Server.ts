@@ -12,6 +12,7 @@ import { DatabaseHealth } from "../Services/DatabaseHealth.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
 import { RunDispatch } from "../Services/RunDispatch.ts"
 import { Settings } from "../Services/Settings.ts"
+import * as Authorization from "./Auth/Authorization.ts"
 import * as Http from "./Http.ts"
 import * as OperatorSocket from "./Operator/Socket.ts"
 import { writeStdout } from "./Output.ts"
@@ -40,6 +41,7 @@ const layerListener = Layer.unwrap(
 )
 
 const layerRoutes = HttpRouter.serve(Http.layer, { disableListenLog: true, disableLogger: true }).pipe(
+  Layer.provide(Authorization.layer),
   Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.mebibytes(1)))
 )
 

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import * as Authorization from "../../src/Layers/Auth/Authorization.ts"
 import * as Http from "../../src/Layers/Http.ts"
 import type { Agents } from "../../src/Services/Agents.ts"
 import type { Approvals } from "../../src/Services/Approvals.ts"
@@ -52,6 +53,7 @@ export const makeWeb = Effect.gen(function* () {
     Effect.sync(() =>
       HttpRouter.toWebHandler(
         Http.layer.pipe(
+          Layer.provide(Authorization.layer),
           Layer.provide(Layer.succeedContext(context)),
           Layer.provide(HttpServer.layerServices)
         ),
