@@ -5,16 +5,31 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Auth from "./Layers/Auth.ts"
 import * as Database from "./Layers/Database.ts"
-import { execute } from "./Layers/Operator/Execute.ts"
+import * as Execute from "./Layers/Operator/Execute.ts"
 import { serverRuns } from "./Layers/Operator/Reach.ts"
-import { exportData, importData } from "./Layers/Operator/Transfer.ts"
+import * as Transfer from "./Layers/Operator/Transfer.ts"
 import { writeStdout } from "./Layers/Output.ts"
+import * as Repo from "./Layers/Repo.ts"
 import { runMain } from "./Layers/Runtime.ts"
 import * as SecretFiles from "./Layers/SecretFiles.ts"
 import * as Settings from "./Layers/Settings.ts"
-import { AccountError, type AccountResult, daysOf } from "./Schemas/Account.ts"
+import { type AccountCommand, AccountError, type AccountResult, daysOf } from "./Schemas/Account.ts"
 import type { WorkspaceId } from "./Schemas/Ids.ts"
+import { Accounts } from "./Services/Accounts.ts"
+import { Ids } from "./Services/Ids.ts"
+
+const layerDatabase = Database.layer.pipe(Layer.provide(Settings.layer))
+
+const layerRepos = Repo.layerPostgres.pipe(Layer.provide(layerDatabase), Layer.provide(Settings.layer))
+
+const layerAccounts = Accounts.layer.pipe(
+  Layer.provide(Auth.layer),
+  Layer.provide(Layer.merge(layerRepos, Ids.layer))
+)
+
+const execute = (command: AccountCommand) => Execute.execute(command, Effect.provide(layerAccounts))
 
 const json = Flag.Boolean("json").pipe(
   Flag.withDescription("Print one JSON object and nothing else"),
@@ -46,7 +61,7 @@ const serve = Command.make("serve", {}, () =>
 
 const migrate = Command.make("migrate", {}, () =>
   Effect.gen(function* () {
-    if (!(yield* serverRuns)) yield* Layer.build(Database.layer.pipe(Layer.provide(Settings.layer)))
+    if (!(yield* serverRuns)) yield* Layer.build(layerDatabase)
     yield* writeStdout("the database is up to date")
   }).pipe(Effect.scoped)
 ).pipe(Command.withDescription("Bring the database up to date"))
@@ -129,7 +144,7 @@ const exporting = Command.make(
   {
     file: Flag.String("file").pipe(Flag.withDescription("File to write (standard output)"), Flag.optional)
   },
-  ({ file }) => exportData(file)
+  ({ file }) => Transfer.exportData(file, Effect.provide(layerRepos))
 ).pipe(Command.withDescription("Write everything in the database, also while the service runs"))
 
 const importing = Command.make(
@@ -137,7 +152,7 @@ const importing = Command.make(
   {
     file: Flag.String("file").pipe(Flag.withDescription("File to read (standard input)"), Flag.optional)
   },
-  ({ file }) => importData(file)
+  ({ file }) => Transfer.importData(file, Effect.provide(layerRepos))
 ).pipe(Command.withDescription("Read an export into an empty database"))
 
 const agentd = Command.make("agentd").pipe(

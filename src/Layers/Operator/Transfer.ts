@@ -4,20 +4,15 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { pipeline } from "node:stream/promises"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { TransferError } from "../../Schemas/Transfer.ts"
 import { Transfer } from "../../Services/Transfer.ts"
-import * as Database from "../Database.ts"
 import { writeStderr } from "../Output.ts"
-import * as Repo from "../Repo.ts"
 import * as Settings from "../Settings.ts"
 import { exportTo, failed } from "./Export.ts"
 import { linesOf } from "./Lines.ts"
 import { reach, serverRuns } from "./Reach.ts"
-
-const layerLocal = Repo.layerPostgres.pipe(Layer.provide(Database.layer), Layer.provide(Settings.layer))
 
 /** In the folder that a server of the embedded database can write to as well. */
 const folderOfExports = Effect.map(Settings.database, ({ dataDir, url }) =>
@@ -26,16 +21,19 @@ const folderOfExports = Effect.map(Settings.database, ({ dataDir, url }) =>
 
 /**
  * Exports to a file, or to standard output. The database is read as fast as the disk takes it, into a file of
- * its own first: whoever reads slowly holds up nobody.
+ * its own first: whoever reads slowly holds up nobody. Where no server has the database open, `opened` opens it.
  */
-export const exportData = Effect.fnUntraced(function* (file: Option.Option<string>) {
+export const exportData = Effect.fnUntraced(function* <E, R>(
+  file: Option.Option<string>,
+  opened: (work: ReturnType<typeof exportTo>) => Effect.Effect<number, E, R>
+) {
   const path = join(yield* folderOfExports, `export-${randomUUID()}`)
   return yield* Effect.gen(function* () {
     const rows = yield* reach({
       here: Effect.suspend(() => {
         // Of a server that died while it wrote.
         Fs.rmSync(path, { force: true })
-        return Effect.provide(exportTo(path), layerLocal)
+        return opened(exportTo(path))
       }),
       throughServer: (client) => Effect.map(client.transfer.export({ payload: { path } }), ({ rows }) => rows)
     })
@@ -60,23 +58,26 @@ export const exportData = Effect.fnUntraced(function* (file: Option.Option<strin
   }).pipe(Effect.ensuring(Effect.sync(() => Fs.rmSync(path, { force: true }))))
 })
 
+const importFrom = (file: Option.Option<string>) =>
+  Effect.flatMap(Transfer, (transfer) =>
+    transfer.read(
+      Stream.suspend(() => {
+        const input = Option.isSome(file) ? Fs.createReadStream(file.value) : process.stdin
+        return Stream.fromAsyncIterable(linesOf(input), failed("the export can't be read"))
+      })
+    )
+  )
+
 /** Imports from a file, or from standard input, into the database of this process's environment. */
-export const importData = Effect.fnUntraced(function* (file: Option.Option<string>) {
+export const importData = Effect.fnUntraced(function* <E, R>(
+  file: Option.Option<string>,
+  opened: (work: ReturnType<typeof importFrom>) => Effect.Effect<number, E, R>
+) {
   if (yield* serverRuns) {
     return yield* new TransferError({
       error: "a server has the database open: stop it, and import into a new data folder"
     })
   }
-  const rows = yield* Effect.provide(
-    Effect.flatMap(Transfer, (transfer) =>
-      transfer.read(
-        Stream.suspend(() => {
-          const input = Option.isSome(file) ? Fs.createReadStream(file.value) : process.stdin
-          return Stream.fromAsyncIterable(linesOf(input), failed("the export can't be read"))
-        })
-      )
-    ),
-    layerLocal
-  )
+  const rows = yield* opened(importFrom(file))
   yield* writeStderr(`agentd: ${rows} rows imported`)
 })
