@@ -5,7 +5,7 @@ import { AgentLoop } from "../Services/AgentLoop.ts"
 import { Agents } from "../Services/Agents.ts"
 import { Approvals } from "../Services/Approvals.ts"
 import { Chat } from "../Services/Chat.ts"
-import { ConnectorHealth } from "../Services/ConnectorHealth.ts"
+import * as ConnectorReports from "../Services/ConnectorReports.ts"
 import { Connectors } from "../Services/Connectors.ts"
 import { CronJobs } from "../Services/CronJobs.ts"
 import { Ids } from "../Services/Ids.ts"
@@ -49,7 +49,7 @@ const beneath =
       Layer.provideMerge(Layer.mergeAll(RunWork.layer, RunEvents.layer)),
       Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunDispatch.layer)),
       Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
-      Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorHealth.layer))
+      Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorReports.layer))
     )
 
 /** Every use case over these models, chat turns included; repositories and settings are still to be provided. */

@@ -9,6 +9,7 @@ import { Unavailable } from "../../src/Schemas/Errors.ts"
 import type { ConnectorId } from "../../src/Schemas/Ids.ts"
 import { ConnectorHealth } from "../../src/Services/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
+import * as ConnectorReports from "../../src/Services/ConnectorReports.ts"
 import { Ids } from "../../src/Services/Ids.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
@@ -17,12 +18,12 @@ import { layerNode } from "../support/Backends.ts"
 import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
 import { makeWorkspace } from "../support/Fixtures.ts"
 
-const layerMemory = ConnectorHealth.layer.pipe(
+const layerMemory = ConnectorReports.layer.pipe(
   Layer.provideMerge(Repo.layerMemory),
   Layer.provideMerge(Layer.mergeAll(Layer.succeed(Settings, Settings.defaults), Ids.layer))
 )
 
-const layerEmbedded = ConnectorHealth.layer.pipe(Layer.provideMerge(layerNode(EmbeddedCopy.layerClient)))
+const layerEmbedded = ConnectorReports.layer.pipe(Layer.provideMerge(layerNode(EmbeddedCopy.layerClient)))
 
 const stored = (id: ConnectorId) =>
   Effect.flatMap(ConnectorRepo, (repo) => Effect.map(repo.find(id), Option.getOrThrow))
@@ -62,7 +63,7 @@ describe("ConnectorHealth", () => {
       assert.isFalse(yield* health.report("conn_2" as ConnectorId, false))
     }).pipe(
       Effect.provide(
-        ConnectorHealth.layer.pipe(
+        ConnectorReports.layer.pipe(
           Layer.provide(
             Layer.mock(ConnectorRepo, {
               find: (id) => (id === "conn_1" ? Effect.fail(unavailable) : Effect.die("a bug"))

@@ -13,8 +13,8 @@ import type { StoredConnector } from "../../../src/Schemas/Connector.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { AddressRefused } from "../../../src/Schemas/Outbound.ts"
 import { builtinNames } from "../../../src/Schemas/ToolName.ts"
-import { ConnectorHealth } from "../../../src/Services/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
+import * as ConnectorReports from "../../../src/Services/ConnectorReports.ts"
 import { Ids } from "../../../src/Services/Ids.ts"
 import { Outbound } from "../../../src/Services/Outbound.ts"
 import { SecretBox } from "../../../src/Services/SecretBox.ts"
@@ -38,7 +38,7 @@ const logged: Array<unknown> = []
 const layerLog = Logger.layer([Logger.make(({ message }) => void logged.push(message))])
 
 const layer = Tools.layer.pipe(
-  Layer.provideMerge(ConnectorHealth.layer),
+  Layer.provideMerge(ConnectorReports.layer),
   Layer.provideMerge(Repo.layerMemory),
   Layer.provideMerge(
     Layer.mergeAll(
