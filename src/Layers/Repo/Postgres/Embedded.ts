@@ -12,8 +12,6 @@ import * as Folder from "./Embedded/folder.ts"
 import * as Lock from "./Embedded/lock.ts"
 import { connect } from "./Embedded/stream.ts"
 
-export { EmbeddedDatabaseError } from "./Embedded/error.ts"
-
 export interface EmbeddedOptions {
   /** Held by one process at a time; the database files are in its folder `postgres`. */
   readonly dataDir: string
