@@ -199,6 +199,7 @@ describe("layers of the application", () => {
     'import { provide } from "effect/Effect"\nconst a = provide(Repo.layerPostgres)',
     'import * as L from "effect/Layer"\nconst b = L.merge(L.empty, Repo.layerPostgres)\nconst a = L.launch(b)',
     'import { Layer } from "effect"\nconst a = Repo.layerPostgres.pipe(Layer.build)',
+    'import { Layer } from "effect"\nconst a = Effect.provide(Layer.empty.pipe(Layer.merge(Repo.layerPostgres)))',
     'import * as M from "effect/ManagedRuntime"\nconst a = M.make(Repo.layerPostgres)'
   ])("are found where they are given to a program: %s", (text) => {
     const line = `import * as Repo from "../Repo.ts"\n${text}`
@@ -207,6 +208,12 @@ describe("layers of the application", () => {
       "Layers/Operator/Reach.ts",
       "Layers/Repo.ts"
     )
+    assert.match(broken.join("; "), /layers of the application are given to programs in main and cli alone/)
+  })
+
+  it("are found where a family gives its own to a program", () => {
+    const line = "const a = Effect.provide(Effect.void, Math.random() > 0.5 ? Ids.layer : Ids.layer)"
+    const broken = rulesBroken({ "Services/Ids.ts": line }, "Services/Ids.ts", "Services/Ids.ts")
     assert.match(broken.join("; "), /layers of the application are given to programs in main and cli alone/)
   })
 
