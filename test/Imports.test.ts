@@ -47,9 +47,9 @@ describe("imports", () => {
     ["Layers/Inference.ts", "../Services/Workspaces.ts", "Layers/Inference may not know"],
     ["Layers/Tools/Builtin.ts", "../../Services/Workspaces.ts", "Layers/Tools may not know"],
     ["Layers/SecretBox/Ring.ts", "../../Services/Runs.ts", "Layers/SecretBox may not know"],
-    ["Layers/Outbound.ts", "../Services/RunExecutor.ts", "Layers/Outbound may not know"],
-    ["Layers/Repo.ts", "../Services/EventLog.ts", "Layers/Repo may not know"],
-    ["Layers/Auth/Origin.ts", "../../Services/RunUpkeep.ts", "Layers/Auth may not know"],
+    ["Layers/Outbound.ts", "../Services/Accounts.ts", "Layers/Outbound may not know"],
+    ["Layers/Repo.ts", "../Services/Access.ts", "Layers/Repo may not know"],
+    ["Layers/Auth/Origin.ts", "../../Services/CronJobs.ts", "Layers/Auth may not know"],
     ["Layers/Inference.ts", "../Api/Authorization.ts", "Layers/Inference may not know"],
     ["Layers/Http.ts", "./Auth/Authorization.ts", "Layers/Http may not know"],
     ["Layers/Http/Data.ts", "node:fs", "Layers/Http may not know this package"],
@@ -171,6 +171,15 @@ describe("files", () => {
     assert.isAbove(withLayer.length, 15)
     const ports = withLayer.filter(isPort).map(({ file }) => file)
     assert.deepStrictEqual(ports, ["Services/Ids.ts", "Services/Lifecycle.ts"])
+  })
+
+  it("of Services that make a part without a class are use cases", () => {
+    const making = [...sources.values()].filter(
+      ({ file }) =>
+        file.startsWith("Services/") && /^export const (layer|make|start)/m.test(texts.get(file) ?? "")
+    )
+    assert.isAbove(making.length, 4)
+    assert.deepStrictEqual(making.filter(isPort), [])
   })
 
   it.each([
