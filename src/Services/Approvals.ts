@@ -47,7 +47,7 @@ export class Approvals extends Context.Service<
           return (yield* repo.waiting(filter)).map(toApproval)
         }),
         decide: Effect.fn("Approvals.decide")(function* (user, id, { decision, reason }) {
-          yield* visible(user, id)
+          const { runId } = yield* visible(user, id)
           const decided = yield* repo.decide(id, {
             status: decision === "approve" ? "APPROVED" : "REJECTED",
             reason: reason ?? null,
@@ -57,6 +57,8 @@ export class Approvals extends Context.Service<
           if (!decided) {
             return yield* new ApprovalDecided({ error: "this was decided already, or nothing waits for it" })
           }
+          // First those who read it, so that whoever goes on with it knows that somebody does.
+          yield* signals.publish({ type: "run", id: runId })
           yield* signals.publish({ type: "runs" })
           return toApproval(yield* visible(user, id))
         })

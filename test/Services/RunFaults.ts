@@ -12,10 +12,13 @@ import { Unavailable } from "../../src/Schemas/Errors.ts"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { StoredRun } from "../../src/Schemas/Run.ts"
+import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { Inference } from "../../src/Services/Inference.ts"
+import { RunDispatch } from "../../src/Services/RunDispatch.ts"
 import * as RunExecutor from "../../src/Services/RunExecutor.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
+import { RunWork } from "../../src/Services/RunWork.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
 import { ScriptedModel } from "../support/Service.ts"
 
@@ -42,6 +45,13 @@ const faulty = <S extends object>(service: S, faults: Faults["Service"]): S =>
   ) as S
 
 const layerPorts = Layer.mergeAll(
+  Layer.effect(
+    ConversationRepo,
+    Effect.zipWith(ConversationRepo, Faults, (repo, faults) => {
+      const { addReply } = repo
+      return { ...repo, ...faulty({ addReply }, faults) }
+    })
+  ),
   Layer.effect(RunRepo, Effect.zipWith(RunRepo, Faults, faulty)),
   Layer.effect(RunJournal, Effect.zipWith(RunJournal, Faults, faulty))
 )
@@ -107,3 +117,28 @@ export const start = Effect.gen(function* () {
   yield* Layer.buildWithScope(RunExecutor.layer, scope)
   return { stop: Scope.close(scope, Exit.void) }
 })
+
+/** The same on another node over the same store, under its own name and with its own slots. */
+export const startNode = Effect.fnUntraced(function* (
+  worker: string,
+  executor: typeof RunExecutor.layer | typeof RunExecutor.layerTurns = RunExecutor.layer
+) {
+  const settings = { ...(yield* Settings), worker }
+  const scope = yield* Scope.make()
+  const node = executor.pipe(
+    Layer.provide(Layer.mergeAll(RunWork.layer, RunDispatch.layer)),
+    Layer.provide(Layer.succeed(Settings, settings)),
+    Layer.fresh
+  )
+  yield* Layer.buildWithScope(node, scope)
+  return { stop: Scope.close(scope, Exit.void) }
+})
+
+/** To a moment at which nothing polls for the next 100 ms, neither executors nor readers that begin there. */
+export const betweenPolls = TestClock.adjust(1_230)
+
+/** Turns of the fibers within one millisecond: what has happened then waited for no poll. */
+export const withinOneMilli = Effect.andThen(
+  TestClock.adjust(1),
+  Effect.replicateEffect(TestClock.adjust(0), 20)
+)
