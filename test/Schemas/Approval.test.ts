@@ -29,6 +29,23 @@ describe("approvals", () => {
     assert.notStrictEqual(text("t", {}), text("u", {}))
   })
 
+  it("are bound to the order of lists, however deep and whatever they are of", () => {
+    const text = (argument: object) => fingerprintText({ id: "x", name: "t", arguments: argument as never })
+    const lists: ReadonlyArray<ReadonlyArray<unknown>> = [
+      [1, 2],
+      ["a", "b"],
+      [{ to: "a" }, { to: "b" }],
+      [["a"], ["b"]]
+    ]
+    for (const list of lists) {
+      const other = list.toReversed()
+      assert.notStrictEqual(text(list), text(other))
+      assert.notStrictEqual(text({ steps: list }), text({ steps: other }))
+      assert.notStrictEqual(text({ steps: [{ inner: list }] }), text({ steps: [{ inner: other }] }))
+    }
+    assert.strictEqual(text([{ a: 1, b: [{ c: 2, d: 3 }] }]), text([{ b: [{ d: 3, c: 2 }], a: 1 }]))
+  })
+
   it("that were refused are told to the model with the reason", () => {
     assert.match(rejection(null), /not allowed/)
     assert.match(rejection("too dear"), /too dear/)

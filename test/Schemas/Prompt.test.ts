@@ -141,6 +141,21 @@ describe("fitPrompt", () => {
     assert.isBelow(promptBudget(2000, [tool("a", 1000)]), 1800)
   })
 
+  it("shows tools up to exactly half of the budget", () => {
+    const tools = ["a", "b", "c", "d"].map((name) => ({
+      name,
+      description: "d".repeat(500),
+      parameters: {},
+      readOnly: true
+    }))
+    const size = estimateTokens(JSON.stringify(tools[0]))
+    const shown = (budget: number) => fitTools(tools, (given) => given, budget).length
+    assert.deepStrictEqual(
+      [4 * size - 1, 4 * size, 6 * size - 1, 6 * size].map((budget) => shown(budget)),
+      [1, 2, 2, 3]
+    )
+  })
+
   it("cuts a tool result to a quarter of the budget and says so", () => {
     const [, cut] = fitPrompt([...pair("a", "y".repeat(10_000))], 1000).slice(-2)
     const result = cut?.role === "tool" ? cut.results[0]?.result : undefined

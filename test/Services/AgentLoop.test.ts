@@ -101,6 +101,23 @@ describe("AgentLoop", () => {
     }).pipe(Effect.provide(layerScripted({ maxSteps: 4 })))
   )
 
+  it.effect("does all that the allowed number of steps has room for, and nothing more", () =>
+    Effect.gen(function* () {
+      const fits = yield* runWith({ answers: [calls("echo"), says("ok")] })
+      assert.strictEqual(fits.exit._tag, "Success")
+      const full = yield* runWith({ answers: [calls("echo", "echo"), says("too much")] })
+      if (full.exit._tag === "Failure") assert.deepInclude(full.exit.failure, { limit: "steps" })
+      assert.strictEqual(full.exit._tag, "Failure")
+      assert.strictEqual(full.events.filter(({ type }) => type === "tool_result").length, 2)
+      assert.strictEqual(full.requests.length, 3)
+      const over = yield* runWith({ answers: [calls("echo", "echo", "echo")] })
+      assert.deepStrictEqual(
+        over.events.map(({ type }) => type),
+        ["thinking", "usage"]
+      )
+    }).pipe(Effect.provide(layerScripted({ maxSteps: 3 })))
+  )
+
   it.effect("fails when the text grows over its bound, also over several answers", () =>
     Effect.gen(function* () {
       const { exit } = yield* runWith({

@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type { ProjectId } from "../../src/Schemas/Ids.ts"
 import { Agents } from "../../src/Services/Agents.ts"
 import { Chat } from "../../src/Services/Chat.ts"
 import { collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
+import { makeProject } from "../support/Fixtures.ts"
 import { layerOffline, layerScripted, makeTenant, ScriptedModel } from "../support/Service.ts"
 
 describe("Chat, by whom and with whom", () => {
@@ -44,6 +46,38 @@ describe("Chat, by whom and with whom", () => {
         error: "conversationId: does not exist in this workspace"
       })
       yield* chat.remove(owner.user, id)
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("goes on in the project of a conversation, and refuses another", () =>
+    Effect.gen(function* () {
+      const chat = yield* Chat
+      const { user, workspaceId } = yield* makeTenant()
+      const [one, two] = [yield* makeProject(workspaceId), yield* makeProject(workspaceId)]
+      const inOne = yield* collect(chat.send(user, { workspaceId, content: "hi", projectId: one.id }))
+      const inNone = yield* collect(chat.send(user, { workspaceId, content: "hi" }))
+      const again = (events: typeof inOne, projectId?: ProjectId) =>
+        chat.send(user, {
+          workspaceId,
+          content: "again",
+          conversationId: conversationOf(events),
+          ...(projectId !== undefined && { projectId })
+        })
+      for (const refused of [again(inOne, two.id), again(inNone, one.id)]) {
+        assert.deepInclude(yield* Effect.flip(refused), {
+          _tag: "InvalidInput",
+          error: "projectId: is not the project of this conversation"
+        })
+      }
+      for (const taken of [again(inOne, one.id), again(inOne), again(inNone)]) {
+        assert.strictEqual((yield* collect(taken)).at(-1)?.event, "done")
+      }
+      const { messages, projectId } = yield* chat.get(user, conversationOf(inOne))
+      assert.strictEqual(projectId, one.id)
+      assert.deepStrictEqual(
+        messages.map(({ content }) => content),
+        ["hi", "ok", "again", "ok", "again", "ok"]
+      )
     }).pipe(Effect.provide(layerScripted()))
   )
 
