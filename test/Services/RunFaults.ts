@@ -140,5 +140,5 @@ export const betweenPolls = TestClock.adjust(1_230)
 /** Turns of the fibers within one millisecond: what has happened then waited for no poll. */
 export const withinOneMilli = Effect.andThen(
   TestClock.adjust(1),
-  Effect.replicateEffect(TestClock.adjust(0), 20)
+  Effect.replicateEffect(TestClock.adjust(0), 50)
 )

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
@@ -9,6 +10,7 @@ import type { RunEvent } from "../../src/Schemas/RunEvent.ts"
 import { Approvals } from "../../src/Services/Approvals.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
+import { Signals } from "../../src/Services/Signals.ts"
 import { calls, finish, layerScripted, makeTenant, ScriptedModel } from "../support/Service.ts"
 import { betweenPolls, start, withinOneMilli } from "./RunFaults.ts"
 
@@ -104,19 +106,50 @@ describe("Who reads a run elsewhere sees within a millisecond", () => {
       yield* start
       yield* read
       yield* tell(...calls("current_time"))
+      const approvals = yield* Approvals
+      const waiting = approvals.list(user, { workspaceId, limit: 1, offset: 0 })
+      // What an approval is bound to is digested outside of the test's clock.
+      while ((yield* waiting).length === 0) yield* TestClock.adjust(1)
       yield* TestClock.adjust("1 minute")
       yield* betweenPolls
       assert.deepStrictEqual(seen, ["thinking", "tool_call", "waiting_approval"])
-      const approvals = yield* Approvals
-      const [approval] = yield* approvals.list(user, { workspaceId, limit: 1, offset: 0 })
+      const [approval] = yield* waiting
       yield* approvals.decide(user, approval?.id ?? assert.fail(), { decision: "approve" })
+      // Time stands still: it does not take a poll.
+      while (model.requests.length < 2) yield* TestClock.adjust(0)
       yield* withinOneMilli
-      assert.strictEqual(model.requests.length, 2)
       assert.strictEqual(seen[3], "tool_result")
       yield* say("a")
       yield* TestClock.adjust(flushMillis)
       yield* withinOneMilli
       assert.deepStrictEqual(seen.slice(3), ["tool_result", "thinking", "a"])
     }).pipe(Effect.provide(layerScripted()))
+  )
+})
+
+describe("A run that nobody reads any more", () => {
+  it.effect("keeps what it tells, and no signal says so", () =>
+    Effect.gen(function* () {
+      const { id, read, runs, say, seen, user } = yield* subject()
+      const reading = yield* read
+      yield* start
+      yield* betweenPolls
+      assert.deepStrictEqual(seen, ["thinking"])
+      yield* Fiber.interrupt(reading)
+      yield* TestClock.adjust("10 seconds")
+      const signals: Array<string> = []
+      yield* (yield* (yield* Signals).subscribe).pipe(
+        Stream.runForEach(({ type }) => Effect.sync(() => void signals.push(type))),
+        Effect.forkScoped
+      )
+      yield* say("a")
+      yield* TestClock.adjust("1 second")
+      const kept = yield* Stream.runCollect(Stream.take(yield* runs.events(user, id, 0), 2))
+      assert.deepStrictEqual(
+        kept.map(({ event }) => label(event)),
+        ["thinking", "a"]
+      )
+      assert.notInclude(signals, "events")
+    }).pipe(Effect.scoped, Effect.provide(layerScripted()))
   )
 })

@@ -31,6 +31,7 @@ describe("An execution stops before its lease ends", () => {
       yield* start
       yield* TestClock.adjust("9 seconds")
       assert.strictEqual(model.requests.length, 1)
+      faults.after = () => Effect.void
       yield* TestClock.adjust(leaseMillis - 9_010)
       assert.strictEqual(stopped.length, 1)
     }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
