@@ -62,6 +62,16 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("never moves a conversation back by a reply that began before its last message", () =>
+      Effect.gen(function* () {
+        const { conversations, id } = yield* subject
+        yield* conversations.addMessage(id, yield* newMessage({ createdAt: at(90) }))
+        const reply = yield* newMessage({ role: "ASSISTANT", createdAt: at(42) })
+        assert.isTrue(yield* conversations.addReply(id, reply, trace))
+        assert.deepStrictEqual(Option.getOrThrow(yield* conversations.find(id)).updatedAt, at(90))
+      })
+    )
+
     it.effect("keeps how a reply came about beside it, for models alone", () =>
       Effect.gen(function* () {
         const { conversations, id } = yield* subject

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { StoredRun } from "../../src/Schemas/Run.ts"
 import type { It } from "../support/Backends.ts"
-import { makeWorkspace } from "../support/Fixtures.ts"
+import { at, makeRun, makeWorkspace } from "../support/Fixtures.ts"
 import { completed, executionOf, idsOf, makeRuns, subject, times } from "./RunSubject.ts"
 
 const shares = (claimed: ReadonlyArray<StoredRun>, ...workspaces: ReadonlyArray<WorkspaceId>) =>
@@ -72,6 +72,62 @@ export const suite = (it: It) =>
         const first = yield* claim(a, { limit: 4 })
         const second = yield* claim(a, { limit: 2 })
         assert.deepStrictEqual(shares([...first, ...second], ...workspaces), [1, 1, 1, 1, 1, 1])
+      })
+    )
+
+    it.effect("prefers few RUNNING ones to a long wait, also where it may take but one", () =>
+      Effect.gen(function* () {
+        const { a, claim, runs, workspaceId: busy } = yield* subject
+        yield* makeRuns(busy, 2)
+        yield* claim(a, { limit: 1 })
+        const idle = yield* makeWorkspace
+        const [first] = yield* makeRuns(idle, 2, 1_000)
+        const [claimed] = yield* claim(a, { limit: 1 })
+        assert.strictEqual(claimed?.id, first?.id)
+        yield* runs.finish(executionOf(a, claimed ?? assert.fail()), completed, times)
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 1 }), busy, idle), [0, 1])
+      })
+    )
+
+    it.effect("takes one more from the workspace that was served longer ago, whose runs are newer", () =>
+      Effect.gen(function* () {
+        const { a, claim, runs, workspaceId: served } = yield* subject
+        yield* makeRuns(served, 4)
+        for (const run of yield* claim(a, { limit: 1 })) {
+          yield* runs.finish(executionOf(a, run), completed, times)
+        }
+        const other = yield* makeWorkspace
+        yield* makeRuns(other, 3, 1_000)
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 3 }), served, other), [1, 2])
+      })
+    )
+
+    it.effect.each<[string, number, number]>([
+      ["older ones", 0, 1_000],
+      ["older ones", 1_000, 0],
+      ["a lower id", 0, 0]
+    ])("takes one more from the workspace of %s where none was served yet (%d, %d)", ([, one, two]) =>
+      Effect.gen(function* () {
+        const { a, claim } = yield* subject
+        const workspaces = yield* Effect.replicateEffect(makeWorkspace, 2)
+        const [first, second] = workspaces
+        if (first === undefined || second === undefined) return assert.fail()
+        const made = (from: number) => (workspaceId: WorkspaceId) =>
+          Effect.replicateEffect(makeRun(workspaceId, { createdAt: at(from) }), 2)
+        yield* made(one)(first)
+        yield* made(two)(second)
+        const claimed = yield* claim(a, { limit: 3 })
+        assert.deepStrictEqual(shares(claimed, first, second), one <= two ? [2, 1] : [1, 2])
+      })
+    )
+
+    it.effect("takes the lower of two ids, whichever workspace was made first", () =>
+      Effect.gen(function* () {
+        const { a, claim } = yield* subject
+        const [first, second] = [yield* makeWorkspace, yield* makeWorkspace]
+        yield* Effect.replicateEffect(makeRun(second), 2)
+        yield* Effect.replicateEffect(makeRun(first), 2)
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 3 }), first, second), [1, 2])
       })
     )
   })

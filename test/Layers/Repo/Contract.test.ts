@@ -13,6 +13,7 @@ import * as RunEnds from "../../contract/RunEnds.ts"
 import * as RunEvents from "../../contract/RunEvents.ts"
 import * as RunFairness from "../../contract/RunFairness.ts"
 import * as RunJournal from "../../contract/RunJournal.ts"
+import * as RunPrune from "../../contract/RunPrune.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
 import * as RunTakeOver from "../../contract/RunTakeOver.ts"
 import * as RunTurns from "../../contract/RunTurns.ts"
@@ -44,6 +45,7 @@ onEveryBackend("Repositories", (it) => {
     RunJournal,
     RunTurns,
     RunEvents,
+    RunPrune,
     ApprovalRepo,
     MemoryRepo,
     Transaction
