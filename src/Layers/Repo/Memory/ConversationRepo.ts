@@ -23,11 +23,12 @@ export const layer = Layer.effect(
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
       return { ...conversation, agent: agent ? { id: agent.id, name: agent.name } : null }
     }
-    const addMessage = (id: string, message: Message): boolean => {
+    const addMessage = (id: string, message: Message, notBefore = message.createdAt): boolean => {
       const conversation = conversations.get(id)
       if (conversation === undefined) return false
       messages.set(id, [...(messages.get(id) ?? []), message])
-      conversations.set(id, { ...conversation, updatedAt: message.createdAt })
+      const updatedAt = message.createdAt < notBefore ? notBefore : message.createdAt
+      conversations.set(id, { ...conversation, updatedAt })
       return true
     }
 
@@ -92,7 +93,7 @@ export const layer = Layer.effect(
             const known = messages.get(id)?.some((message) => message.id === reply.id)
             if (known) return true
             traces.set(reply.id, trace)
-            return addMessage(id, reply)
+            return addMessage(id, reply, conversations.get(id)?.updatedAt)
           })
       })
     )
