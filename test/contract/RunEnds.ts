@@ -65,6 +65,25 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("writes no other end of the same kind over one that is there", () =>
+      Effect.gen(function* () {
+        const { a, claim, find, runs, workspaceId } = yield* subject
+        yield* makeRuns(workspaceId, 2)
+        const [one, two] = yield* claim(a)
+        if (one === undefined || two === undefined) return assert.fail()
+        yield* runs.finish(executionOf(a, one), completed, times)
+        yield* runs.release(a, { crashed: true, maxCrashes: 1 })
+        const before = [yield* find(one.id), yield* find(two.id)]
+        assert.deepStrictEqual(
+          before.map(({ status }) => status),
+          ["COMPLETED", "FAILED"]
+        )
+        assert.isFalse(yield* runs.finish(executionOf(a, one), { ...completed, output: "Other" }, times))
+        assert.isFalse(yield* runs.finish(executionOf(a, two), failed, times), "it was given up")
+        assert.deepStrictEqual([yield* find(one.id), yield* find(two.id)], before)
+      })
+    )
+
     it.effect("writes no end for an execution that lost the run, or never had it", () =>
       Effect.gen(function* () {
         const { a, b, claimOne, find, runs, takeOver, workspaceId } = yield* subject

@@ -1,9 +1,9 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { StoredRun } from "../../src/Schemas/Run.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeRun, makeWorkspace } from "../support/Fixtures.ts"
+import { at, makeRun, makeWorkspace, newId } from "../support/Fixtures.ts"
 import { completed, executionOf, idsOf, makeRuns, subject, times } from "./RunSubject.ts"
 
 const shares = (claimed: ReadonlyArray<StoredRun>, ...workspaces: ReadonlyArray<WorkspaceId>) =>
@@ -121,13 +121,43 @@ export const suite = (it: It) =>
       })
     )
 
-    it.effect("takes the lower of two ids, whichever workspace was made first", () =>
+    it.effect("takes the lower of two ids, whichever was stored first", () =>
       Effect.gen(function* () {
         const { a, claim } = yield* subject
         const [first, second] = [yield* makeWorkspace, yield* makeWorkspace]
-        yield* Effect.replicateEffect(makeRun(second), 2)
-        yield* Effect.replicateEffect(makeRun(first), 2)
+        const [low, lower, high, higher] = yield* Effect.replicateEffect(newId<RunId>("run"), 4)
+        for (const id of [high, higher]) yield* makeRun(first, id === undefined ? {} : { id })
+        for (const id of [low, lower]) yield* makeRun(second, id === undefined ? {} : { id })
         assert.deepStrictEqual(shares(yield* claim(a, { limit: 3 }), first, second), [1, 2])
+      })
+    )
+
+    it.effect("takes from the workspace that was served longer ago, whatever came to it since", () =>
+      Effect.gen(function* () {
+        const { a, claim, runs, workspaceId: one } = yield* subject
+        const two = yield* makeWorkspace
+        for (const each of [one, two]) {
+          yield* makeRuns(each, 1)
+          for (const run of yield* claim(a)) yield* runs.finish(executionOf(a, run), completed, times)
+          // So that no two are served in one millisecond.
+          yield* Effect.sleep(2)
+        }
+        for (const each of [two, one]) yield* makeRuns(each, 1)
+        assert.deepStrictEqual(shares(yield* claim(a, { limit: 1 }), one, two), [1, 0])
+      })
+    )
+
+    it.effect("takes the oldest of a workspace where one alone may run, those of one moment by id", () =>
+      Effect.gen(function* () {
+        const { a, claim, runs, workspaceId } = yield* subject
+        const ids = yield* Effect.replicateEffect(newId<RunId>("run"), 3)
+        for (const id of ids.toReversed()) yield* makeRun(workspaceId, { id, createdAt: at(1) })
+        const oldest = yield* makeRun(workspaceId, { createdAt: at() })
+        for (const id of [oldest.id, ...ids]) {
+          const [claimed, ...rest] = yield* claim(a, { perWorkspace: 1 })
+          assert.deepStrictEqual([claimed?.id, rest], [id, []])
+          yield* runs.finish(executionOf(a, claimed ?? assert.fail()), completed, times)
+        }
       })
     )
   })

@@ -136,14 +136,16 @@ export const layer = Layer.effect(
             const run = runs.get(execution.id)
             const isOwn = leases.get(execution.id)?.worker === execution.worker
             if (run?.epoch !== execution.epoch || !isOwn) return false
-            if (run.status === outcome.status) return true
+            const output = outcome.status === "COMPLETED" ? outcome.output : null
+            const error = outcome.status === "FAILED" ? outcome.error : null
+            if (run.status === outcome.status) return run.output === output && run.error === error
             if (run.status !== "RUNNING") return false
             logEvents(tables, run.id, batches)
             setRun(tables, {
               ...run,
               status: outcome.status,
-              output: outcome.status === "COMPLETED" ? outcome.output : null,
-              error: outcome.status === "FAILED" ? outcome.error : null,
+              output,
+              error,
               errorCode: outcome.status === "FAILED" ? outcome.code : null,
               usage: outcome.usage,
               firstTokenAt: run.firstTokenAt ?? firstTokenAt,

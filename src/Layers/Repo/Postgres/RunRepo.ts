@@ -175,14 +175,15 @@ export const layer = Layer.effect(
                 (renewed) => new Set(renewed.map(({ id }) => id))
               )
             ),
-      finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }, events) =>
-        run(
+      finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }, events) => {
+        const output = outcome.status === "COMPLETED" ? outcome.output : null
+        const error = outcome.status === "FAILED" ? outcome.error : null
+        return run(
           returnedRow(sql`
             with ended as (
             update runs
             set status = ${outcome.status},
-              output = ${outcome.status === "COMPLETED" ? outcome.output : null},
-              error = ${outcome.status === "FAILED" ? outcome.error : null},
+              output = ${output}, error = ${error},
               error_code = ${outcome.status === "FAILED" ? outcome.code : null},
               input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
               first_token_at = case when status = 'RUNNING'
@@ -190,10 +191,12 @@ export const layer = Layer.effect(
               finished_at = case when status = 'RUNNING' then ${at}::timestamptz else finished_at end,
               updated_at = case when status = 'RUNNING' then ${at}::timestamptz else updated_at end
             where id = ${id} and worker = ${worker} and epoch = ${epoch}
-              and status in ('RUNNING', ${outcome.status})
+              and (status = 'RUNNING' or status = ${outcome.status}
+                and output is not distinct from ${output}::text and error is not distinct from ${error}::text)
             returning id)${logging(sql, "ended", events)}
             select id from ended`)
-        ),
+        )
+      },
       cancel: (id, at) =>
         run(
           returnedRow(sql`
