@@ -3,12 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type { MessageId } from "../../../src/Schemas/Ids.ts"
+import type { Unavailable } from "../../../src/Schemas/Errors.ts"
+import type { ConversationId, MessageId } from "../../../src/Schemas/Ids.ts"
+import { noUsage } from "../../../src/Schemas/Usage.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
-import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { Ids } from "../../../src/Services/Ids.ts"
+import { type Execution, RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 import { completed, minute, times } from "../../contract/RunSubject.ts"
-import { makeConversation, makeWorkspace, newId } from "../../support/Fixtures.ts"
+import { makeConversation, makeWorkspace, newId, newMessage } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { makeNodes, newRun } from "./RunNodes.ts"
 
@@ -23,39 +26,74 @@ const makeTurn = Effect.gen(function* () {
   return { execution: { id: run.id, worker: "w", epoch: 1 }, id, run }
 })
 
-/** A deadlock is Unavailable to its victim: it fails these tests as an error. */
+const remove = (id: ConversationId) =>
+  Effect.flatMap(ConversationRepo, (conversations) => conversations.remove(id))
+const finish = (execution: Execution) =>
+  Effect.flatMap(RunRepo, (runs) => runs.finish(execution, completed, times))
+
+/**
+ * A transaction that has the run of a turn and then does `then`, while the conversation is being removed, which
+ * waits for it. A deadlock is Unavailable to its victim: it fails these tests as an error.
+ */
+const removedMeanwhile = Effect.fnUntraced(function* <A>(
+  before: (execution: Execution) => Effect.Effect<unknown, Unavailable, RunRepo>,
+  then: (
+    turn: Effect.Success<typeof makeTurn>
+  ) => Effect.Effect<A, Unavailable, ConversationRepo | PgClient | RunRepo>
+) {
+  const { on } = yield* makeNodes(2)
+  const turn = yield* on(0, makeTurn)
+  yield* on(0, before(turn.execution))
+  const holding = Effect.gen(function* () {
+    const sql = yield* PgClient
+    yield* sql`select from runs where id = ${turn.run.id} for update`.pipe(Effect.orDie)
+    const removing = yield* Effect.forkDetach(on(1, remove(turn.id)))
+    yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
+    return { did: yield* then(turn), removing }
+  })
+  const { did, removing } = yield* on(
+    0,
+    Effect.flatMap(Transaction, (transaction) => transaction.run(holding))
+  )
+  const removed = yield* Fiber.join(removing)
+  const left = yield* on(
+    0,
+    Effect.flatMap(RunRepo, (runs) => runs.find(turn.run.id))
+  )
+  assert.isTrue(Option.isNone(left))
+  return { did, removed }
+})
+
 const suite = () => {
-  it.live("a conversation is removed while its turn ends, and neither waits for the other", () =>
+  it.live("a conversation is removed while its turn ends", () =>
     Effect.gen(function* () {
-      const { on } = yield* makeNodes(2)
-      const { execution, id, run } = yield* on(0, makeTurn)
-      const ending = Effect.gen(function* () {
-        const sql = yield* PgClient
-        // An end has its run first, and then the conversation.
-        yield* sql`select from runs where id = ${run.id} for update`
-        const removing = yield* Effect.forkDetach(
-          on(
-            1,
-            Effect.flatMap(ConversationRepo, (conversations) => conversations.remove(id))
-          )
-        )
-        yield* on(1, Postgres.untilWaiting(1))
-        assert.isTrue(yield* (yield* RunRepo).finish(execution, completed, times))
-        return removing
-      })
-      const removing = yield* on(
-        0,
-        Effect.flatMap(Transaction, (transaction) => transaction.run(ending))
+      const { did, removed } = yield* removedMeanwhile(
+        () => Effect.void,
+        ({ execution }) => finish(execution)
       )
-      assert.isTrue(Option.isSome(yield* Fiber.join(removing)))
-      assert.isTrue(
-        Option.isNone(
-          yield* on(
-            0,
-            Effect.flatMap(RunRepo, (runs) => runs.find(run.id))
-          )
-        )
+      assert.isTrue(did)
+      assert.deepStrictEqual(removed, Option.some({ turnId: null }))
+    })
+  )
+
+  it.live("a conversation is removed while the end of a turn that is over is written again", () =>
+    Effect.gen(function* () {
+      const { did, removed } = yield* removedMeanwhile(finish, ({ execution, id }) =>
+        Effect.gen(function* () {
+          assert.isTrue(yield* finish(execution))
+          const reply = yield* newMessage({ role: "ASSISTANT" }).pipe(Effect.provide(Ids.layer))
+          return yield* (yield* ConversationRepo).addReply(id, reply, { parts: [], usage: noUsage })
+        })
       )
+      assert.isTrue(did)
+      assert.isTrue(Option.isSome(removed))
+    })
+  )
+
+  it.live("a conversation is removed twice at once, before and after its turn ended", () =>
+    Effect.gen(function* () {
+      const { did, removed } = yield* removedMeanwhile(finish, ({ id }) => remove(id))
+      assert.deepStrictEqual([Option.isSome(did), Option.isSome(removed)], [true, false])
     })
   )
 }

@@ -114,12 +114,13 @@ export const layer = Layer.effect(
         run(Effect.asVoid(sql`update conversations set agent_id = ${agentId} where id = ${id}`)),
       remove: (id) =>
         run(
-          // Whoever ends a turn holds its run first and then the conversation: so does this.
-          removed(sql`
-            with answering as materialized (
-              select r.id from conversations c join runs r on r.id = c.turn_id where c.id = ${id} for update of r)
-            delete from conversations where id = ${id} and (select count(*) from answering) >= 0
-            returning turn_id as "turnId"`)
+          sql.withTransaction(
+            // Whoever ends a turn holds its run first and then the conversation: so does this, of every run.
+            Effect.andThen(
+              sql`select from runs where conversation_id = ${id} order by id for update`,
+              removed(sql`delete from conversations where id = ${id} returning turn_id as "turnId"`)
+            )
+          )
         ),
       claimTurn: (id, turnId) =>
         run(
