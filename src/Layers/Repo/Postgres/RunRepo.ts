@@ -199,16 +199,20 @@ export const layer = Layer.effect(
       },
       cancel: (id, at) =>
         run(
-          returnedRow(sql`
-            with cancelled as (
-              update runs set status = 'CANCELLED', finished_at = ${at}, updated_at = ${at}
-              where id = ${id} and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
-              returning id
-            ), expired as (
-              update approvals set status = 'EXPIRED'
-              where status = 'PENDING' and run_id in (select id from cancelled)
+          sql.withTransaction(
+            Effect.tap(
+              returnedRow(sql`
+                update runs set status = 'CANCELLED', finished_at = ${at}, updated_at = ${at}
+                where id = ${id} and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
+                returning id`),
+              // A statement of its own: the one above does not see what the run asked for while it was waited for.
+              (isCancelled) =>
+                Effect.when(
+                  sql`update approvals set status = 'EXPIRED' where run_id = ${id} and status = 'PENDING'`,
+                  Effect.succeed(isCancelled)
+                )
             )
-            select id from cancelled`)
+          )
         ),
       release: (worker, { crashed, kind = "task", maxCrashes }) =>
         run(
