@@ -1,0 +1,61 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+
+/** How long ago what `prune` forgets is over at least, and how many tasks of a workspace run at most. */
+export interface Bounds {
+  readonly perWorkspace: number
+  readonly eventMillis: number
+  readonly journalMillis: number
+}
+
+/**
+ * What is wrong at one moment: one statement sees one snapshot, however many write meanwhile. Empty when all
+ * invariants hold.
+ */
+export const problems = ({ eventMillis, journalMillis, perWorkspace }: Bounds) =>
+  Effect.gen(function* () {
+    const sql = yield* PgClient
+    const found = yield* sql<{ problem: string }>`
+      with counted as (
+        select w.id, count(r.id) filter (where r.status = 'PENDING')::int as queued,
+          count(r.id) filter (where r.status = 'RUNNING')::int as running
+        from workspaces w left join runs r on r.workspace_id = w.id and r.kind = 'task' group by w.id
+      ), active as (
+        select id, conversation_id from runs
+        where kind = 'turn' and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
+      ), ordered as (
+        select run_id, first_id, last_id, lag(last_id) over (partition by run_id order by first_id) as before
+        from run_events
+      )
+      select format('slots: %s counts %s waiting and %s running, and has %s and %s', s.workspace_id, s.queued,
+        s.running, c.queued, c.running) as problem
+      from counted c full join run_slots s on s.workspace_id = c.id
+      where (s.queued, s.running) is distinct from (c.queued, c.running)
+      union all
+      select format('limit: %s are running in %s', running, id) from counted
+      where running > ${perWorkspace}::int
+      union all
+      select format('turn: %s is active, and %s names %s', a.id, a.conversation_id, c.turn_id)
+      from active a left join conversations c on c.id = a.conversation_id where c.turn_id is distinct from a.id
+      union all
+      select format('turn: %s names %s, which is not active in it', c.id, c.turn_id) from conversations c
+      where c.turn_id is not null
+        and not exists (select from active a where a.id = c.turn_id and a.conversation_id = c.id)
+      union all
+      select format('turn: %s are active in %s', count(*), conversation_id) from active
+      group by conversation_id having count(*) > 1
+      union all
+      select format('approval: %s is PENDING, and %s is %s', a.id, r.id, r.status)
+      from approvals a join runs r on r.id = a.run_id
+      where a.status = 'PENDING' and r.status <> 'WAITING_APPROVAL'
+      union all
+      select format('events: %s to %s of %s begin before %s', first_id, last_id, run_id, before) from ordered
+      where first_id <= before or last_id < first_id
+      union all
+      select format('prune: %s was forgotten too early', id) from runs
+      where (pruned >= 1 and finished_at > clock_timestamp() - ${eventMillis}::int * interval '1 millisecond')
+        or (pruned = 2 and finished_at > clock_timestamp() - ${journalMillis}::int * interval '1 millisecond')
+        or (pruned > 0 and status not in ('COMPLETED', 'FAILED', 'CANCELLED'))
+      limit 10`
+    return found.map(({ problem }) => problem)
+  })
