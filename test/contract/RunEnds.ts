@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import { workerLost } from "../../src/Schemas/Run.ts"
+import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, newId } from "../support/Fixtures.ts"
 import { completed, executionOf, failed, idsOf, makeRuns, minute, subject, times } from "./RunSubject.ts"
@@ -102,12 +103,16 @@ export const suite = (it: It) =>
 
     it.effect("keeps the moment of the first token over a takeover", () =>
       Effect.gen(function* () {
-        const { a, claimOne, find, runs, workspaceId } = yield* subject
+        const { a, b, claimOne, find, runs, takeOver, workspaceId } = yield* subject
         yield* makeRun(workspaceId)
-        const run = yield* claimOne(a)
+        const run = yield* claimOne(a, 0)
         assert.strictEqual(run.firstTokenAt, null)
-        yield* runs.finish(executionOf(a, run), failed, { at: at(5), firstTokenAt: at(4) })
-        assert.deepInclude(yield* find(run.id), { firstTokenAt: at(4), finishedAt: at(5) })
+        const events = yield* RunEventRepo
+        assert.isTrue(yield* events.append(executionOf(a, run), [], at(4)))
+        const [taken] = yield* takeOver(b)
+        const heir = executionOf(b, taken ?? assert.fail())
+        yield* runs.finish(heir, failed, { at: at(50), firstTokenAt: at(40) })
+        assert.deepInclude(yield* find(run.id), { firstTokenAt: at(4), finishedAt: at(50) })
       })
     )
 

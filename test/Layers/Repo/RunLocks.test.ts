@@ -1,0 +1,111 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type { Unavailable } from "../../../src/Schemas/Errors.ts"
+import type { ApprovalId } from "../../../src/Schemas/Ids.ts"
+import { noUsage } from "../../../src/Schemas/Usage.ts"
+import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
+import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
+import { RunJournal } from "../../../src/Services/RunJournal.ts"
+import { type Execution, RunRepo } from "../../../src/Services/RunRepo.ts"
+import { Transaction } from "../../../src/Services/Transaction.ts"
+import { completed, minute, times } from "../../contract/RunSubject.ts"
+import type { Backend } from "../../support/Backends.ts"
+import { at, makeApproval, makeUser, makeWorkspace, newId } from "../../support/Fixtures.ts"
+import * as Postgres from "../../support/Postgres.ts"
+import { makeNodes, newRun } from "./RunNodes.ts"
+
+const event = { id: 1, event: { event: "status", data: { status: "responding", delta: "late" } } } as const
+const step = { type: "model", text: "late", toolCalls: [], usage: noUsage } as const
+const heirs = { leaseMillis: minute, limit: 9, maxCrashes: 9 }
+
+type Write = (execution: Execution) => Effect.Effect<boolean, Unavailable, Backend>
+
+/** What becomes of `late`, which another node does while `first` is done and not yet committed. */
+const whileDone = Effect.fnUntraced(function* <A, B>(
+  nodes: Effect.Success<ReturnType<typeof makeNodes>>,
+  first: Effect.Effect<A, Unavailable, Backend>,
+  late: Effect.Effect<B, Unavailable, Backend>
+) {
+  const { on } = nodes
+  const doing = Effect.gen(function* () {
+    const done = yield* first
+    const fiber = yield* Effect.forkDetach(on(1, late))
+    yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
+    return { done, fiber }
+  })
+  const { done, fiber } = yield* on(
+    0,
+    Effect.flatMap(Transaction, (transaction) => transaction.run(doing))
+  )
+  return { first: done, late: yield* Fiber.join(fiber) }
+})
+
+const suite = () => {
+  it.live.each<[string, Write]>([
+    [
+      "a step",
+      (execution) => Effect.flatMap(RunJournal, (journal) => journal.record(execution, 0, step, [[event]]))
+    ],
+    ["events", (execution) => Effect.flatMap(RunEventRepo, (events) => events.append(execution, [[event]]))],
+    [
+      "a removal of events",
+      (execution) => Effect.flatMap(RunEventRepo, (log) => log.truncate(execution, 1, 9))
+    ],
+    ["an end", (execution) => Effect.flatMap(RunRepo, (runs) => runs.finish(execution, completed, times))],
+    ["a question", (execution) => Effect.flatMap(ApprovalRepo, (repo) => repo.park(execution, []))]
+  ])("%s of a former execution comes to nothing while another worker takes its run over", ([, write]) =>
+    Effect.gen(function* () {
+      const nodes = yield* makeNodes(2)
+      const run = newRun(yield* nodes.on(0, makeWorkspace))
+      const runs = yield* nodes.on(0, RunRepo)
+      yield* runs.insert(run, { worker: "a", leaseMillis: 0, perWorkspace: 1 })
+      const takeOver = runs.takeOver({ ...heirs, worker: "b" })
+      const { first, late } = yield* whileDone(nodes, takeOver, write({ id: run.id, worker: "a", epoch: 1 }))
+      assert.deepStrictEqual([first.length, late], [1, false])
+      const journal = yield* nodes.on(0, RunJournal)
+      assert.strictEqual((yield* journal.steps(run.id)).size, 0)
+      const events = yield* nodes.on(0, RunEventRepo)
+      assert.deepStrictEqual(yield* events.read(run.id, 0, 9), [])
+    })
+  )
+
+  it.live("a run goes on after the last decision, also when two are made at once", () =>
+    Effect.gen(function* () {
+      const nodes = yield* makeNodes(2)
+      const { on } = nodes
+      const { id: decidedBy } = yield* on(0, makeUser)
+      const run = newRun(yield* on(0, makeWorkspace))
+      const asked = yield* on(
+        0,
+        Effect.gen(function* () {
+          yield* (yield* RunRepo).insert(run, { worker: "a", leaseMillis: minute, perWorkspace: 9 })
+          const like = yield* makeApproval(run.workspaceId)
+          const [one, two] = [yield* newId<ApprovalId>("approval"), yield* newId<ApprovalId>("approval")]
+          const calls = [one, two].map((id) => ({ ...like, id, toolCallId: id, runId: run.id }))
+          assert.isTrue(yield* (yield* ApprovalRepo).park({ id: run.id, worker: "a", epoch: 1 }, calls))
+          return { one, two }
+        })
+      )
+      const decide = (id: ApprovalId) =>
+        Effect.flatMap(ApprovalRepo, (approvals) =>
+          approvals.decide(id, { status: "APPROVED", reason: null, decidedBy, decidedAt: at() })
+        )
+      const decided = yield* whileDone(nodes, decide(asked.one), decide(asked.two))
+      assert.deepStrictEqual(decided, { first: true, late: true })
+      const claimed = yield* on(
+        0,
+        Effect.flatMap(RunRepo, (runs) =>
+          runs.claim({ worker: "b", leaseMillis: minute, limit: 9, perWorkspace: 9 })
+        )
+      )
+      assert.deepStrictEqual(
+        claimed.map(({ id }) => id),
+        [run.id]
+      )
+    })
+  )
+}
+
+if (Postgres.hasPostgres) describe("Locks of runs", suite)
+else describe.skip(Postgres.skipped("Locks of runs"), suite)
