@@ -77,6 +77,13 @@ export const layer = Layer.effect(
       insert: (given, start, events) => {
         const isTurn = given.turn !== null
         const perWorkspace = isTurn ? 0 : (start?.perWorkspace ?? 0)
+        // Before the slots, for which others may wait with a run that a removal of these waits for.
+        const referred = (name: string, table: string, id: string | null) => sql`
+          ${sql.literal(name)} as materialized (
+            select id from ${sql.literal(table)}
+            where id = ${id} and ${perWorkspace}::int > 0
+            for key share
+          )`
         return run(
           Effect.map(
             inserted(sql`
@@ -84,9 +91,13 @@ export const layer = Layer.effect(
                 select id from workspaces
                 where id = ${given.workspaceId} and ${perWorkspace}::int > 0
                 for key share
-              ), slot as (
+              ), ${referred("agent", "agents", given.agentId)},
+              ${referred("job", "cron_jobs", given.cronJobId)},
+              ${referred("key", "provider_keys", given.providerKeyId)},
+              slot as (
                 select 1 from run_slots
                 where workspace_id = (select id from workspace) and queued = 0
+                  and (select count(*) from agent) + (select count(*) from job) + (select count(*) from key) >= 0
                   and running < ${perWorkspace}::int
                 for update
               ), free as (
