@@ -9,11 +9,11 @@ import * as SecretBox from "./Layers/SecretBox.ts"
 import * as SecretFiles from "./Layers/SecretFiles.ts"
 import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
-import * as RunExecutor from "./Services/RunExecutor.ts"
+import * as Engine from "./Services/Engine.ts"
 
 /** The service as `npm start` runs it, from the network down to the database. */
 export const layer = Server.layer.pipe(
-  Layer.provide([RunExecutor.layer, Scheduler.layer]),
+  Layer.provide([Engine.layerTasks, Scheduler.layer]),
   Layer.provide(Application.layer),
   Layer.provide(SecretBox.layer),
   Layer.provide(Repo.layerPostgres),

@@ -1,13 +1,13 @@
 import * as Layer from "effect/Layer"
 import { Access } from "../Services/Access.ts"
 import { Accounts } from "../Services/Accounts.ts"
-import { AgentLoop } from "../Services/AgentLoop.ts"
 import { Agents } from "../Services/Agents.ts"
 import { Approvals } from "../Services/Approvals.ts"
 import { Chat } from "../Services/Chat.ts"
 import * as ConnectorReports from "../Services/ConnectorReports.ts"
 import { Connectors } from "../Services/Connectors.ts"
 import { CronJobs } from "../Services/CronJobs.ts"
+import * as Engine from "../Services/Engine.ts"
 import { Ids } from "../Services/Ids.ts"
 import type { Inference } from "../Services/Inference.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
@@ -15,11 +15,7 @@ import { Memory } from "../Services/Memory.ts"
 import { Projects } from "../Services/Projects.ts"
 import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { References } from "../Services/References.ts"
-import { RunDispatch } from "../Services/RunDispatch.ts"
-import { RunEvents } from "../Services/RunEvents.ts"
-import * as RunExecutor from "../Services/RunExecutor.ts"
 import { Runs } from "../Services/Runs.ts"
-import { RunWork } from "../Services/RunWork.ts"
 import { Tokens } from "../Services/Tokens.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
@@ -46,15 +42,14 @@ const beneath =
   <E, R>(inference: Layer.Layer<Inference, E, R>) =>
   <A, E2, R2>(upper: Layer.Layer<A, E2, R2>) =>
     upper.pipe(
-      Layer.provideMerge(Layer.mergeAll(RunWork.layer, RunEvents.layer)),
-      Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, RunDispatch.layer)),
+      Layer.provideMerge(Engine.layer),
       Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
       Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorReports.layer))
     )
 
 /** Every use case over these models, chat turns included; repositories and settings are still to be provided. */
 export const layerWith = <E, R>(inference: Layer.Layer<Inference, E, R>) =>
-  useCases.pipe(Layer.provideMerge(RunExecutor.layerTurns), beneath(inference))
+  useCases.pipe(Layer.provideMerge(Engine.layerTurns), beneath(inference))
 
 /** Every use case over the models of this process. */
 export const layer = layerWith(Models.layer)

@@ -7,10 +7,9 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { RunKind } from "../Schemas/Run.ts"
 import { DatabaseHealth } from "../Services/DatabaseHealth.ts"
+import { Engine } from "../Services/Engine.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
-import { RunDispatch } from "../Services/RunDispatch.ts"
 import { Settings } from "../Services/Settings.ts"
 import * as Authorization from "./Auth/Authorization.ts"
 import * as Http from "./Http.ts"
@@ -53,18 +52,15 @@ const layerDrain = Layer.effectDiscard(
   Effect.gen(function* () {
     const { closeQuiet, server } = yield* Connections
     const lifecycle = yield* Lifecycle
-    const dispatch = yield* RunDispatch
+    const engine = yield* Engine
     const { drainMillis } = yield* Settings
     yield* Effect.addFinalizer(
       Effect.fnUntraced(function* () {
         const deadline = performance.now() + drainMillis
         yield* Effect.logInfo("stopping")
         yield* lifecycle.startDraining
-        const drain = Effect.fnUntraced(function* (kind: RunKind, millis: number) {
-          yield* (yield* dispatch.local(kind))?.drain(millis) ?? Effect.void
-        })
         // Tasks go on elsewhere at once; of turns somebody reads the answer here.
-        yield* Effect.all([drain("task", 0), drain("turn", drainMillis)], { concurrency: 2 })
+        yield* Effect.all([engine.drain("task", 0), engine.drain("turn", drainMillis)], { concurrency: 2 })
         yield* lifecycle.endDraining
         closeQuiet()
         const left = Math.max(deadline - performance.now(), flushMillis)

@@ -1,3 +1,4 @@
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AgentId, ProjectId, ProviderKeyId, WorkspaceId } from "./Ids.ts"
 import { ProviderKeySummary } from "./ProviderKey.ts"
@@ -55,3 +56,9 @@ export type AgentReference = typeof AgentReference.Type
 export class AgentInactive extends Schema.TaggedError<AgentInactive>()("AgentInactive", {
   error: Schema.String
 }) {}
+
+/** Refuses work for an agent that is switched off (CONTRACT.md section 2, `agent_inactive`). */
+export const requireActive = (agent: Agent | null): Result.Result<void, AgentInactive> =>
+  agent === null || agent.isActive
+    ? Result.void
+    : Result.fail(new AgentInactive({ error: "agentId: this agent is not active" }))

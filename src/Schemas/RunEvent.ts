@@ -1,7 +1,8 @@
 import * as Schema from "effect/Schema"
 import { ChatEvent, errorEvent } from "./ChatEvent.ts"
-import { RunId } from "./Ids.ts"
+import { type MessageId, RunId } from "./Ids.ts"
 import type { StoredRun, Turn } from "./Run.ts"
+import type { ToolCall, ToolResult } from "./Tool.ts"
 import { Usage } from "./Usage.ts"
 
 /** What a run tells while it works: of a turn the events of the chat stream, of a task the same without a message. */
@@ -25,8 +26,31 @@ export type NumberedEvent = typeof NumberedEvent.Type
 /** Events that are kept together, in order. */
 export type EventBatch = readonly [NumberedEvent, ...ReadonlyArray<NumberedEvent>]
 
-/** What the events of a run told so far, as far as going on needs it. */
-export interface LogState {
+/** The model was asked. */
+export const thinking: RunEvent = { event: "status", data: { status: "thinking" } }
+
+/** The model says more; of a chat turn, in the message that will be its reply. */
+export const responding = (messageId: MessageId | null, delta: string): RunEvent =>
+  messageId === null
+    ? { event: "status", data: { status: "responding", delta } }
+    : { event: "status", data: { status: "responding", messageId, delta } }
+
+/** The call of a tool, as callers see it: without what only the provider needs. */
+export const toolCalled = ({ arguments: argument, id, name }: ToolCall): RunEvent => ({
+  event: "tool_call",
+  data: { id, name, arguments: argument }
+})
+
+export const toolAnswered = (result: ToolResult): RunEvent => ({ event: "tool_result", data: result })
+
+/** The run waits until somebody decides about this call. */
+export const waitingApproval = (approvalId: string, toolCallId: string): RunEvent => ({
+  event: "status",
+  data: { status: "waiting_approval", approvalId, toolCallId }
+})
+
+/** What a run told so far, as far as going on needs it. */
+export interface Told {
   readonly lastId: number
   /** Whether the last event says that the run waits for people: nothing was told after it. */
   readonly isParked: boolean
@@ -36,33 +60,37 @@ export interface LogState {
   readonly told: ReadonlySet<string>
 }
 
-export const emptyLog: LogState = { lastId: 0, isParked: false, answers: [], told: new Set() }
+export const nothingTold: Told = { lastId: 0, isParked: false, answers: [], told: new Set() }
 
-export const isThinking = ({ data, event }: RunEvent): boolean =>
-  event === "status" && "status" in data && data.status === "thinking"
+const statusOf = ({ data, event }: RunEvent) =>
+  event === "status" && "status" in data ? data.status : undefined
+
+export const isThinking = (event: RunEvent): boolean => statusOf(event) === "thinking"
+
+export const isResponding = (event: RunEvent): boolean => statusOf(event) === "responding"
 
 const toolKey = ({ data, event }: RunEvent): string | undefined =>
   (event === "tool_call" || event === "tool_result") && "id" in data ? `${event} ${data.id}` : undefined
 
 /** Whether a tool call or result was told of before: each of them is told once. */
-export const isTold = ({ told }: LogState, event: RunEvent): boolean => told.has(toolKey(event) ?? "")
+export const isTold = ({ told }: Told, event: RunEvent): boolean => told.has(toolKey(event) ?? "")
 
-export const logged = (state: LogState, { event, id }: NumberedEvent): LogState => {
+/** What is told when this has been told as well. */
+export const tell = (state: Told, { event, id }: NumberedEvent): Told => {
   const key = toolKey(event)
-  const { data } = event
   return {
     lastId: id,
-    isParked: "status" in data && data.status === "waiting_approval",
+    isParked: statusOf(event) === "waiting_approval",
     answers: isThinking(event) ? [...state.answers, id] : state.answers,
     told: key === undefined ? state.told : new Set(state.told).add(key)
   }
 }
 
-/** From which event on the log is void: where the answer begins that comes after `answers` finished ones. */
-export const voidFrom = (state: LogState, answers: number): number | undefined => state.answers[answers]
+/** From which event on what was told is void: where the answer begins that comes after `answers` finished ones. */
+export const voidFrom = (state: Told, answers: number): number | undefined => state.answers[answers]
 
 /** Without what is void. Ids are not used again: somebody may have read them. */
-export const withoutVoid = (state: LogState, answers: number): LogState => ({
+export const withoutVoid = (state: Told, answers: number): Told => ({
   ...state,
   answers: state.answers.slice(0, answers)
 })
@@ -70,10 +98,10 @@ export const withoutVoid = (state: LogState, answers: number): LogState => ({
 const stride = 1_000_000
 
 /**
- * For the execution of this epoch, after others. What the one before it told last may not have been logged, so
- * each has a range of ids of its own; not if the one before parked, which is logged before it is told.
+ * For the execution of this epoch, after others. What the one before it told last may not have been kept, so
+ * each has a range of ids of its own; not if the one before parked, which is kept before it is told.
  */
-export const resumed = (state: LogState, epoch: number): LogState =>
+export const resumed = (state: Told, epoch: number): Told =>
   state.isParked ? state : { ...state, lastId: Math.max(state.lastId, (epoch - 1) * stride) }
 
 /** How the stream of a run ends that is over: it follows from the run, and so is never lost. */

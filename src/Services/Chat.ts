@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { Agent, AgentInactive } from "../Schemas/Agent.ts"
+import { type Agent, type AgentInactive, requireActive } from "../Schemas/Agent.ts"
 import {
   type Conversation,
   ConversationBusy,
@@ -21,14 +21,12 @@ import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
+import * as LiveEvents from "./Engine/LiveEvents.ts"
+import { RunEvents } from "./Engine/RunEvents.ts"
+import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
-import * as LiveEvents from "./LiveEvents.ts"
 import { References } from "./References.ts"
-import { RunDispatch } from "./RunDispatch.ts"
-import { RunEvents } from "./RunEvents.ts"
-import { type Claimant, RunRepo } from "./RunRepo.ts"
-import { requireActive } from "./Runs.ts"
-import { Settings } from "./Settings.ts"
+import { RunRepo } from "./RunRepo.ts"
 import { Signals } from "./Signals.ts"
 import { Transaction } from "./Transaction.ts"
 
@@ -72,12 +70,11 @@ export class Chat extends Context.Service<
       const access = yield* Access
       const agents = yield* AgentRepo
       const conversations = yield* ConversationRepo
-      const dispatch = yield* RunDispatch
+      const engine = yield* Engine
       const ids = yield* Ids
       const references = yield* References
       const runEvents = yield* RunEvents
       const runs = yield* RunRepo
-      const { leaseMillis, worker } = yield* Settings
       const signals = yield* Signals
       const transaction = yield* Transaction
 
@@ -94,7 +91,7 @@ export class Chat extends Context.Service<
         const agent: Agent | null =
           resolved.agent ??
           (existing?.agentId == null ? null : Option.getOrNull(yield* agents.find(existing.agentId)))
-        yield* requireActive(agent)
+        yield* Effect.fromResult(requireActive(agent))
         return { existing, agent }
       })
 
@@ -146,7 +143,7 @@ export class Chat extends Context.Service<
             }
           }
         }
-        const store = (start?: Claimant & { readonly perWorkspace: number }) =>
+        const store = (start?: Start) =>
           transaction.run(
             Effect.gen(function* () {
               if (existing === null) yield* conversations.insert(conversation)
@@ -159,23 +156,15 @@ export class Chat extends Context.Service<
                 yield* conversations.setAgent(conversation.id, agent.id)
               }
               yield* conversations.addMessage(conversation.id, message)
-              yield* runs.insert(run, start, [[first]])
+              return yield* runs.insert(run, start, [[first]])
             })
           )
         const follow = (after: number) =>
           runEvents.follow(turnId, after, access.isMember(user, conversation.workspaceId))
-        const local = yield* dispatch.local("turn")
-        if (local?.reserve() !== true) {
-          yield* store()
-          yield* signals.publish({ type: "runs", kind: "turn" })
-          return follow(0)
-        }
-        const start = { worker, leaseMillis, kind: "turn" as const, perWorkspace: 0 }
-        yield* Effect.onError(store(start), () => Effect.sync(local.giveBack))
         const live = yield* LiveEvents.make
         yield* live.offer(first)
-        yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 }, at.getTime(), live)
-        return continued(live.stream, follow)
+        const isHere = yield* engine.submit(run, store, live)
+        return isHere ? continued(live.stream, follow) : follow(0)
       })
 
       return Chat.of({

@@ -6,17 +6,6 @@ import type { JournalStep } from "../Schemas/Journal.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
 import type { Execution } from "./RunRepo.ts"
 
-/** The finished steps of one execution of the agent loop, by their index. */
-export interface Journal {
-  /**
-   * The steps that finished before: the loop takes their results instead of doing them again. Tool calls of
-   * one answer run at the same time, so a step may be there before the one in front of it.
-   */
-  readonly finished: ReadonlyMap<number, JournalStep>
-  /** Keeps a step that has just finished. False when the execution is no longer the latest. */
-  readonly record: (index: number, step: JournalStep) => Effect.Effect<boolean, Unavailable>
-}
-
 /** The step journals of runs: what makes a run that is taken up again go on after its last step. */
 export class RunJournal extends Context.Service<
   RunJournal,

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import type * as Stream from "effect/Stream"
-import { type Agent, AgentInactive } from "../Schemas/Agent.ts"
+import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
 import { runOf } from "../Schemas/CronFire.ts"
 import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
@@ -23,14 +23,13 @@ import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
+import { RunEvents } from "./Engine/RunEvents.ts"
+import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
 import { runsFinished, turnsFinished } from "./Metrics.ts"
 import { References } from "./References.ts"
-import { RunDispatch } from "./RunDispatch.ts"
-import { RunEvents } from "./RunEvents.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { RunRepo } from "./RunRepo.ts"
-import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 
 /** What a caller does with tasks and runs (specification, Tasks and runs). */
@@ -90,9 +89,8 @@ export class Runs extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* RunRepo
-      const dispatch = yield* RunDispatch
+      const engine = yield* Engine
       const journals = yield* RunJournal
-      const { leaseMillis, runsPerWorkspace, worker } = yield* Settings
       const runEvents = yield* RunEvents
       const signals = yield* Signals
 
@@ -102,28 +100,17 @@ export class Runs extends Context.Service<
       const detail = (run: StoredRun) =>
         Effect.map(journals.steps(run.id), (steps) => toRunDetail(run, steps))
 
-      /** In a free slot of this node it begins at once; else it waits for a claim. */
-      const store = Effect.fnUntraced(function* (run: StoredRun) {
-        const local = yield* dispatch.local("task")
-        if (local?.reserve() !== true) {
-          yield* repo.insert(run)
-          return yield* signals.publish({ type: "runs", kind: "task" })
-        }
-        const since = (yield* now).getTime()
-        const start = { worker, leaseMillis, perWorkspace: runsPerWorkspace }
-        const started = yield* Effect.onError(repo.insert(run, start), () => Effect.sync(local.giveBack))
-        if (started) {
-          return yield* local.start({ ...run, status: "RUNNING", attempts: 1, epoch: 1 }, since)
-        }
-        local.giveBack()
-        yield* signals.publish({ type: "runs", kind: "task" })
-      }, Effect.uninterruptible)
+      const submit = (run: StoredRun) =>
+        Effect.as(
+          engine.submit(run, (start) => repo.insert(run, start)),
+          toRun(run)
+        )
 
       return Runs.of({
         create: Effect.fn("Runs.create")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           const { agent } = yield* references.resolve(input.workspaceId, input)
-          yield* requireActive(agent)
+          yield* Effect.fromResult(requireActive(agent))
           const run = newRun({
             id: yield* ids.make<RunId>("run"),
             workspaceId: input.workspaceId,
@@ -137,16 +124,14 @@ export class Runs extends Context.Service<
             providerKeyId: input.providerKeyId ?? null,
             connectorIds: input.connectorIds ?? null
           })
-          yield* store(run)
-          return toRun(run)
+          return yield* submit(run)
         }),
         createOfJob: Effect.fn("Runs.createOfJob")(function* (user, id) {
           const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
           const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
-          yield* requireActive(agent)
+          yield* Effect.fromResult(requireActive(agent))
           const run = runOf(job, yield* ids.make<RunId>("run"), yield* now)
-          yield* store(run)
-          return toRun(run)
+          return yield* submit(run)
         }),
         get: Effect.fn("Runs.get")(function* (user, id) {
           return yield* detail(yield* visible(user, id))
@@ -188,9 +173,3 @@ export class Runs extends Context.Service<
     })
   )
 }
-
-/** Refuses work for an agent that is switched off (CONTRACT.md section 2, `agent_inactive`). */
-export const requireActive = (agent: Agent | null): Effect.Effect<void, AgentInactive> =>
-  agent === null || agent.isActive
-    ? Effect.void
-    : Effect.fail(new AgentInactive({ error: "agentId: this agent is not active" }))

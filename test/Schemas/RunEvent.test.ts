@@ -2,14 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import type { ConversationId, MessageId, RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { type StoredRun, unstarted } from "../../src/Schemas/Run.ts"
 import {
-  emptyLog,
   endOf,
   isEnd,
   isTold,
-  type LogState,
-  logged,
+  nothingTold,
   type RunEvent,
   resumed,
+  type Told,
+  tell,
   voidFrom,
   withoutVoid
 } from "../../src/Schemas/RunEvent.ts"
@@ -25,18 +25,18 @@ const result = (id: string): RunEvent => ({
   event: "tool_result",
   data: { id, name: "t", result: null, isError: false, durationMs: 1 }
 })
-const having = (...events: ReadonlyArray<RunEvent>): LogState =>
-  events.reduce((state, event) => logged(state, { id: state.lastId + 1, event }), emptyLog)
+const having = (...events: ReadonlyArray<RunEvent>): Told =>
+  events.reduce((state, event) => tell(state, { id: state.lastId + 1, event }), nothingTold)
 
-describe("the log of a run's events", () => {
+describe("the events of a run", () => {
   it("knows where each answer begins, and what is void of those that are not finished", () => {
     const state = having(thinking, says, call("c1"), result("c1"), thinking, says, says)
     assert.deepStrictEqual(state.answers, [1, 5])
     assert.strictEqual(voidFrom(state, 2), undefined)
     assert.strictEqual(voidFrom(state, 1), 5)
     assert.strictEqual(voidFrom(state, 0), 1)
-    assert.strictEqual(voidFrom(emptyLog, 0), undefined)
-    const again = logged(withoutVoid(state, 1), { id: 1_000_001, event: thinking })
+    assert.strictEqual(voidFrom(nothingTold, 0), undefined)
+    const again = tell(withoutVoid(state, 1), { id: 1_000_001, event: thinking })
     assert.deepStrictEqual(again.answers, [1, 1_000_001])
     assert.strictEqual(voidFrom(again, 2), undefined)
   })
@@ -52,11 +52,11 @@ describe("the log of a run's events", () => {
   })
 
   it.each([
-    ["nothing", emptyLog, 2, 1_000_000],
+    ["nothing", nothingTold, 2, 1_000_000],
     ["the first answer", having(thinking, says), 2, 1_000_000],
-    ["a former jump", { ...emptyLog, lastId: 1_000_007 }, 3, 2_000_000],
+    ["a former jump", { ...nothingTold, lastId: 1_000_007 }, 3, 2_000_000],
     ["a jump of which nothing is left", having(thinking), 4, 3_000_000],
-    ["more than a range", { ...emptyLog, lastId: 1_000_007 }, 2, 1_000_007]
+    ["more than a range", { ...nothingTold, lastId: 1_000_007 }, 2, 1_000_007]
   ])("goes on far behind what an execution before may have told: %s", (_, state, epoch, lastId) => {
     assert.strictEqual(resumed(state, epoch).lastId, lastId)
   })

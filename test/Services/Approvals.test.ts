@@ -9,8 +9,8 @@ import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { InferenceEvent } from "../../src/Schemas/Inference.ts"
 import { type AutonomyLevel, isTerminal, type StoredRun } from "../../src/Schemas/Run.ts"
 import { Approvals } from "../../src/Services/Approvals.ts"
+import * as Engine from "../../src/Services/Engine.ts"
 import { Memory } from "../../src/Services/Memory.ts"
-import * as RunExecutor from "../../src/Services/RunExecutor.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
 import { layerScripted, makeTenant, ScriptedModel, says } from "../support/Service.ts"
@@ -36,7 +36,7 @@ const isOver = ({ status }: StoredRun) => isTerminal(status)
 
 /** A run whose model remembers and recalls at once, then says what came of it. */
 const subject = Effect.fnUntraced(function* (autonomyLevel?: AutonomyLevel) {
-  yield* Layer.build(RunExecutor.layer)
+  yield* Layer.build(Engine.layerTasks)
   const model = yield* ScriptedModel
   const tenant = yield* makeTenant()
   model.script = ({ messages }) =>

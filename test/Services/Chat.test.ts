@@ -8,8 +8,8 @@ import { InferenceError } from "../../src/Schemas/Inference.ts"
 import type { User } from "../../src/Schemas/User.ts"
 import { Chat } from "../../src/Services/Chat.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import { Engine } from "../../src/Services/Engine.ts"
 import { Lifecycle } from "../../src/Services/Lifecycle.ts"
-import { RunDispatch } from "../../src/Services/RunDispatch.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { chatEvent, collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
 import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
@@ -35,11 +35,7 @@ const slowModel = Effect.gen(function* () {
   return { model, gate, started }
 })
 
-const drain = Effect.fnUntraced(function* (millis: number) {
-  const turns = yield* (yield* RunDispatch).local("turn")
-  assert.isDefined(turns)
-  yield* turns?.drain(millis) ?? Effect.void
-})
+const drain = (millis: number) => Effect.flatMap(Engine, (engine) => engine.drain("turn", millis))
 
 describe("Chat", () => {
   it.effect("streams an answer, stores both messages, and ends with done", () =>

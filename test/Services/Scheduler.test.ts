@@ -4,9 +4,9 @@ import { TestClock } from "effect/testing"
 import { type Agent, AgentInactive } from "../../src/Schemas/Agent.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
+import { start as startExecutor } from "../support/Engine.ts"
 import { makeAgent } from "../support/Fixtures.ts"
 import { layerAtRest, makeTenant } from "../support/Service.ts"
-import { start as startExecutor } from "./RunFaults.ts"
 import { makeSubject, setTime, start } from "./Schedulers.ts"
 
 const minutely = { schedule: "* * * * *" }

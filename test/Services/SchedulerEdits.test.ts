@@ -9,8 +9,8 @@ import * as SchedulerLayer from "../../src/Layers/Scheduler.ts"
 import type { UpdateCronJob } from "../../src/Schemas/CronJob.ts"
 import { CronFireRepo } from "../../src/Services/CronFireRepo.ts"
 import { Scheduler } from "../../src/Services/Scheduler.ts"
+import { away } from "../support/Engine.ts"
 import { layerAtRest } from "../support/Service.ts"
-import { away } from "./RunFaults.ts"
 import { makeSubject, start } from "./Schedulers.ts"
 
 describe("after a change of a job", () => {

@@ -9,8 +9,8 @@ import type { UpdateCronJob } from "../../src/Schemas/CronJob.ts"
 import type { Unavailable } from "../../src/Schemas/Errors.ts"
 import type { CronJobId } from "../../src/Schemas/Ids.ts"
 import { CronFireRepo } from "../../src/Services/CronFireRepo.ts"
+import { away, start as startExecutor } from "../support/Engine.ts"
 import { layerAtRest } from "../support/Service.ts"
-import { away, start as startExecutor } from "./RunFaults.ts"
 import { makeSubject, setTime, start } from "./Schedulers.ts"
 
 type Repo = CronFireRepo["Service"]

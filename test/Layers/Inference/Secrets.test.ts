@@ -9,8 +9,8 @@ import * as References from "effect/References"
 import type { ConversationId, ProviderKeyId, RunId } from "../../../src/Schemas/Ids.ts"
 import { Chat } from "../../../src/Services/Chat.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
+import * as Engine from "../../../src/Services/Engine.ts"
 import { ProviderKeyRepo } from "../../../src/Services/ProviderKeyRepo.ts"
-import * as RunExecutor from "../../../src/Services/RunExecutor.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
@@ -106,7 +106,7 @@ describe.each(protocols)("a key of %s", (protocol) => {
       const chat = yield* Chat
       const runs = yield* Runs
       const web = yield* makeWeb
-      yield* Layer.build(RunExecutor.layer)
+      yield* Layer.build(Engine.layerTasks)
       const told: Array<unknown> = []
       const conversations: Array<ConversationId> = []
       const tasks: Array<RunId> = []

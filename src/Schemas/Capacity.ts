@@ -1,0 +1,113 @@
+import * as HashMap from "effect/HashMap"
+import * as Option from "effect/Option"
+import type { RunId } from "./Ids.ts"
+
+/** An execution that a node holds: until when its run is this node's, and whether it has to stop. */
+export interface Held {
+  readonly epoch: number
+  /** By the clock of the process, in milliseconds. */
+  readonly until: number
+  readonly isLost: boolean
+}
+
+/** What a node executes of one kind of runs, and how much more it may take. */
+export interface Capacity {
+  /** How many executions there may be at once. */
+  readonly most: number
+  /** For runs that are about to be taken. */
+  readonly reserved: number
+  readonly held: HashMap.HashMap<RunId, Held>
+  readonly isDraining: boolean
+}
+
+type ExecutionOf = { readonly id: RunId; readonly epoch: number }
+
+export const idle = (most: number): Capacity => ({
+  most,
+  reserved: 0,
+  held: HashMap.empty(),
+  isDraining: false
+})
+
+/** How many runs may be taken now: none while draining. */
+export const free = ({ held, isDraining, most, reserved }: Capacity): number =>
+  isDraining ? 0 : Math.max(0, most - HashMap.size(held) - reserved)
+
+/** Sets up to `wanted` aside; `granted` of them. */
+export const reserve = (
+  capacity: Capacity,
+  wanted: number
+): { readonly granted: number; readonly capacity: Capacity } => {
+  const granted = Math.min(wanted, free(capacity))
+  return { granted, capacity: { ...capacity, reserved: capacity.reserved + granted } }
+}
+
+/** Gives back what was reserved and is not needed. */
+export const giveBack = (capacity: Capacity, count: number): Capacity => ({
+  ...capacity,
+  reserved: capacity.reserved - count
+})
+
+/** Fills `reserved` reserved places with these runs, which are ours until then; the others fall free. */
+export const occupy = (
+  capacity: Capacity,
+  runs: ReadonlyArray<ExecutionOf>,
+  { reserved, until }: { readonly reserved: number; readonly until: number }
+): Capacity => ({
+  ...giveBack(capacity, reserved),
+  held: HashMap.setMany(
+    capacity.held,
+    runs.map(({ epoch, id }) => [id, { epoch, until, isLost: false }] as const)
+  )
+})
+
+/** What is held of a run, if it is this very execution: a run that was lost may be held again, by a later one. */
+export const heldAs = ({ held }: Capacity, { epoch, id }: ExecutionOf): Held | undefined => {
+  const found = Option.getOrUndefined(HashMap.get(held, id))
+  return found?.epoch === epoch ? found : undefined
+}
+
+const change = (capacity: Capacity, execution: ExecutionOf, by: Partial<Held>): Capacity => {
+  const found = heldAs(capacity, execution)
+  return found === undefined
+    ? capacity
+    : { ...capacity, held: HashMap.set(capacity.held, execution.id, { ...found, ...by }) }
+}
+
+/** Prolongs the lease of an execution that is still held. */
+export const renew = (capacity: Capacity, execution: ExecutionOf, until: number): Capacity =>
+  change(capacity, execution, { until })
+
+/** The execution has to stop; its place falls free when it has. */
+export const lose = (capacity: Capacity, execution: ExecutionOf): Capacity =>
+  change(capacity, execution, { isLost: true })
+
+/** The execution has ended. */
+export const vacate = (capacity: Capacity, execution: ExecutionOf): Capacity =>
+  heldAs(capacity, execution) === undefined
+    ? capacity
+    : { ...capacity, held: HashMap.remove(capacity.held, execution.id) }
+
+/** Nothing new is taken any more. */
+export const drain = (capacity: Capacity): Capacity => ({ ...capacity, isDraining: true })
+
+/** All that is held. */
+export const executions = ({ held }: Capacity): ReadonlyArray<ExecutionOf> =>
+  Array.from(HashMap.entries(held), ([id, { epoch }]) => ({ id, epoch }))
+
+/** What is held although its lease has ended at `at`. */
+export const expired = ({ held }: Capacity, at: number): ReadonlyArray<ExecutionOf> =>
+  Array.from(HashMap.entries(held)).flatMap(([id, { epoch, until }]) => (until <= at ? [{ id, epoch }] : []))
+
+/**
+ * Until when a run is this node's whose lease was asked for at `since`: less than the lease, so that the node has
+ * stopped before another begins.
+ */
+export const oursUntil = (since: number, leaseMillis: number): number => since + leaseMillis * 0.9
+
+/**
+ * How many runs one query takes at most: it holds their places meanwhile, and what is made here in the meantime
+ * is to begin here. It is repeated as long as it fills them.
+ */
+export const atOnce = (most: number, kind: "task" | "turn"): number =>
+  Math.ceil(most / (kind === "task" ? 2 : 8))

@@ -1,0 +1,94 @@
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { kindOf, type RunKind, type StoredRun } from "../Schemas/Run.ts"
+import { AgentLoop } from "./Engine/AgentLoop.ts"
+import { Dispatch } from "./Engine/Dispatch.ts"
+import * as Executor from "./Engine/Executor.ts"
+import type { EventListener } from "./Engine/LiveEvents.ts"
+import { RunEvents } from "./Engine/RunEvents.ts"
+import * as Upkeep from "./Engine/Upkeep.ts"
+import { Watchers } from "./Engine/Watchers.ts"
+import { Work } from "./Engine/Work.ts"
+import type { Claimant } from "./RunRepo.ts"
+import { Settings } from "./Settings.ts"
+import { Signals } from "./Signals.ts"
+
+/** For whom a run may begin in the statement that stores it. */
+export type Start = Claimant & { readonly perWorkspace: number }
+
+/**
+ * Where runs and turns are executed (CONTRACT.md section 5): what is submitted is stored, and then executed on
+ * this node or another, whatever happens to any of them. What a run tells comes from `RunEvents`.
+ */
+export class Engine extends Context.Service<
+  Engine,
+  {
+    /**
+     * Stores a new run by `store`, and sees to it that somebody executes it. If this node has room, `store` is
+     * asked to make it RUNNING here, and answers whether it did; then it begins at once, its events go to
+     * `listener`, and true is answered. Else it waits, and all nodes are told. Not interruptible: what is stored
+     * is never left without either.
+     */
+    readonly submit: <E, R>(
+      run: StoredRun,
+      store: (start?: Start) => Effect.Effect<boolean, E, R>,
+      listener?: EventListener
+    ) => Effect.Effect<boolean, E, R>
+    /** Takes no more runs of this kind, waits `millis` at most for those under way, and hands the rest back. */
+    readonly drain: (kind: RunKind, millis: number) => Effect.Effect<void>
+  }
+>()("agentd/Services/Engine") {
+  static readonly layer = Layer.effect(
+    Engine,
+    Effect.gen(function* () {
+      const dispatch = yield* Dispatch
+      const { leaseMillis, runsPerWorkspace, worker } = yield* Settings
+      const signals = yield* Signals
+      const start = { worker, leaseMillis, perWorkspace: runsPerWorkspace }
+
+      const submit = Effect.fnUntraced(function* <E, R>(
+        run: StoredRun,
+        store: (start?: Start) => Effect.Effect<boolean, E, R>,
+        listener?: EventListener
+      ) {
+        const kind = kindOf(run)
+        const local = yield* dispatch.local(kind)
+        const reserved = local?.reserve(1) ?? 0
+        if (local === undefined || reserved === 0) {
+          yield* store()
+          yield* signals.publish({ type: "runs", kind })
+          return false
+        }
+        const since = yield* Clock.currentTimeMillis
+        const isOurs = yield* Effect.onError(store(start), () => Effect.sync(() => local.giveBack(reserved)))
+        if (isOurs) {
+          const begun: StoredRun = { ...run, status: "RUNNING", attempts: 1, epoch: 1 }
+          yield* local.begin([begun], { reserved, since, listener })
+          return true
+        }
+        local.giveBack(reserved)
+        yield* signals.publish({ type: "runs", kind })
+        return false
+      }, Effect.uninterruptible)
+
+      return Engine.of({
+        submit,
+        drain: (kind, millis) =>
+          Effect.flatMap(dispatch.local(kind), (local) => local?.drain(millis) ?? Effect.void)
+      })
+    })
+  )
+}
+
+/** The room over its ports. No fiber of it executes anything by itself: that takes an executor. */
+export const layer = Layer.mergeAll(Engine.layer, RunEvents.layer, Work.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, Dispatch.layer, Watchers.layer))
+)
+
+/** Executes tasks, and looks after what waits and what is over. */
+export const layerTasks = Layer.effectDiscard(Effect.andThen(Executor.start("task"), Upkeep.start))
+
+/** Answers chat turns. */
+export const layerTurns = Layer.effectDiscard(Executor.start("turn"))

@@ -1,0 +1,104 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { ApprovalNeeded, OwnershipLost } from "../../Schemas/Execution.ts"
+import type { MessageId } from "../../Schemas/Ids.ts"
+import type { InferenceError, PromptMessage } from "../../Schemas/Inference.ts"
+import type { JournalStep } from "../../Schemas/Journal.ts"
+import type { LimitExceeded } from "../../Schemas/Limits.ts"
+import type { ModelChoice } from "../../Schemas/ModelChoice.ts"
+import { fitTools } from "../../Schemas/Prompt.ts"
+import { Inference } from "../Inference.ts"
+import { Settings } from "../Settings.ts"
+import { type Calling, callTools } from "./AnswerCalls.ts"
+import { askModel } from "./ModelCalls.ts"
+import { patiently } from "./Patience.ts"
+import { type Steps, step } from "./Step.ts"
+
+export interface LoopInput extends Calling, Omit<Steps, "most"> {
+  readonly request: {
+    readonly choice: ModelChoice
+    readonly system: string | null
+    readonly messages: ReadonlyArray<PromptMessage>
+  }
+  /** Of the reply of a chat turn, which its events name. */
+  readonly messageId: MessageId | null
+}
+
+/** The text of the last model answer, all text together, and all that was said and done. */
+export interface LoopResult {
+  readonly answer: string
+  readonly text: string
+  readonly transcript: ReadonlyArray<PromptMessage>
+}
+
+export type LoopError = ApprovalNeeded | InferenceError | LimitExceeded | OwnershipLost
+
+/** The one agent loop, for chat turns and runs: ask the model, run its tools, until it only answers. */
+export class AgentLoop extends Context.Service<
+  AgentLoop,
+  {
+    /**
+     * Works until the model answers without a tool call. Bounded in steps (model answers and tool
+     * results), in time per model call and tool call, and in text. The calls of one answer run at the same
+     * time, a bounded number of them; their results are told in the order of the calls. Each finished step
+     * is kept in the log before the next begins; steps that finished before are not done
+     * again. A call that is not allowed is told to the model as an error; one that nobody has decided about
+     * ends the work with `ApprovalNeeded` when the others are done. What the model is shown is cut to a
+     * budget of tokens. A store that is away in the middle of a step is waited for within it, so that the steps
+     * beside it go on.
+     */
+    readonly answer: (input: LoopInput) => Effect.Effect<LoopResult, LoopError>
+  }
+>()("agentd/Services/Engine/AgentLoop") {
+  static readonly layer = Layer.effect(
+    AgentLoop,
+    Effect.gen(function* () {
+      const inference = yield* Inference
+      const settings = yield* Settings
+
+      const answer = Effect.fn("AgentLoop.answer")(function* (input: LoopInput) {
+        const tools = fitTools(input.tools, ({ definition }) => definition, settings.historyTokens)
+        if (tools.length < input.tools.length) {
+          yield* Effect.logWarning(`${input.tools.length - tools.length} tools too many were left out`)
+        }
+        const { finished, log, messageId, request } = input
+        const steps: Steps = { finished, log, most: settings.maxSteps }
+        // Which model is looked up with the first question, and is the same until the end.
+        const model = yield* Effect.cached(patiently(inference.model(request.choice)))
+        const transcript: Array<PromptMessage> = []
+        let index = 0
+        let text = ""
+        while (true) {
+          const question = {
+            model,
+            request: {
+              system: request.system,
+              messages: [...request.messages, ...transcript],
+              tools: tools.map(({ definition }) => definition)
+            },
+            room: settings.maxOutputLength - text.length,
+            messageId,
+            emit: log.emit
+          }
+          const said: Extract<JournalStep, { type: "model" }> = yield* step(
+            steps,
+            index,
+            "model",
+            askModel(question, settings)
+          )
+          index++
+          text += said.text
+          transcript.push({ role: "assistant", content: said.text, toolCalls: said.toolCalls })
+          if (said.toolCalls.length === 0) return { answer: said.text, text, transcript }
+
+          const results = yield* callTools(said.toolCalls, index, steps, { ...input, tools }, settings)
+          transcript.push({ role: "tool", results })
+          index += said.toolCalls.length
+        }
+      })
+
+      return AgentLoop.of({ answer })
+    })
+  )
+}

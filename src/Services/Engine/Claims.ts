@@ -1,0 +1,62 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Latch from "effect/Latch"
+import { atOnce } from "../../Schemas/Capacity.ts"
+import type { Unavailable } from "../../Schemas/Errors.ts"
+import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
+import { RunRepo } from "../RunRepo.ts"
+import { Settings } from "../Settings.ts"
+import type { Executions } from "./Executions.ts"
+
+/** The safety net for lost signals, and how often leases are looked at that others let end. */
+const pollMillis = 1_000
+
+/**
+ * Takes runs while there is room for them, for ever: those whose worker is gone, then those that wait. It looks
+ * when `awake` opens, and every second.
+ */
+export const start = Effect.fnUntraced(function* (options: {
+  readonly kind: RunKind
+  readonly most: number
+  readonly executions: Executions
+  readonly awake: Latch.Latch
+}) {
+  const { awake, executions, kind } = options
+  const repo = yield* RunRepo
+  const { leaseMillis, maxCrashes, runsPerWorkspace, worker } = yield* Settings
+  const claimant = { worker, leaseMillis, kind }
+  const wanted = atOnce(options.most, kind)
+
+  /** Places that a query is about to fill are nobody else's meanwhile. */
+  const fill = (query: (limit: number) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>) =>
+    Effect.gen(function* () {
+      const reserved = executions.reserve(wanted)
+      if (reserved === 0) return false
+      const since = yield* Clock.currentTimeMillis
+      const taken = yield* Effect.onError(query(reserved), () =>
+        Effect.sync(() => executions.giveBack(reserved))
+      )
+      yield* executions.begin(taken, { reserved, since })
+      return taken.length === reserved
+    }).pipe(Effect.uninterruptible, Effect.repeat({ while: (isMore) => isMore }))
+
+  const claim = fill((limit) => repo.claim({ ...claimant, limit, perWorkspace: runsPerWorkspace }))
+  const takeOver = fill((limit) => repo.takeOver({ ...claimant, limit, maxCrashes }))
+
+  // What others left behind comes first: a node that is full of waiting runs must get to it as well.
+  let lookedAt = Number.NEGATIVE_INFINITY
+  const take = Effect.gen(function* () {
+    const at = yield* Clock.currentTimeMillis
+    if (at - lookedAt >= pollMillis && executions.hasRoom()) {
+      lookedAt = at
+      yield* Effect.ignoreCause(takeOver, { log: "Warn", message: "runs not taken over" })
+    }
+    yield* Effect.ignoreCause(claim, { log: "Warn", message: "runs not claimed" })
+  })
+  const awoken = Effect.andThen(awake.await, Effect.asVoid(awake.close))
+  yield* take.pipe(
+    Effect.andThen(Effect.timeoutOption(awoken, pollMillis)),
+    Effect.forever,
+    Effect.forkScoped
+  )
+})

@@ -1,0 +1,119 @@
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Capacity from "../../Schemas/Capacity.ts"
+import type { OwnershipLost } from "../../Schemas/Execution.ts"
+import type { RunId } from "../../Schemas/Ids.ts"
+import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
+import type { Execution } from "../RunRepo.ts"
+import type { EventListener } from "./LiveEvents.ts"
+
+type Held = Pick<Execution, "id" | "epoch">
+
+/** The executions of one kind on this node. It alone changes which there are, and it alone has their fibers. */
+export interface Executions {
+  /** Sets places aside for up to `wanted` runs; answers for how many. */
+  readonly reserve: (wanted: number) => number
+  readonly giveBack: (count: number) => void
+  /**
+   * Executes runs that this worker owns in `reserved` places, of which those that are left over fall free. `since`
+   * is when their leases were asked for.
+   */
+  readonly begin: (
+    runs: ReadonlyArray<StoredRun>,
+    how: { readonly reserved: number; readonly since: number; readonly listener?: EventListener | undefined }
+  ) => Effect.Effect<void>
+  readonly hasRoom: () => boolean
+  readonly held: () => ReadonlyArray<Held>
+  /** What came of asking for these leases at `since`: those that are not ours any more are stopped. */
+  readonly renewed: (asked: ReadonlyArray<Held>, ours: ReadonlySet<RunId>, since: number) => void
+  /** Stops those whose lease has ended. */
+  readonly expire: Effect.Effect<void>
+  /** Takes nothing new, and waits `millis` at most for what is under way; then stops it, and waits for that. */
+  readonly drain: (millis: number, stoppingMillis: number) => Effect.Effect<void>
+}
+
+export const make: (options: {
+  readonly kind: RunKind
+  readonly most: number
+  readonly leaseMillis: number
+  readonly execute: (run: StoredRun, listener?: EventListener) => Effect.Effect<void, OwnershipLost>
+  /** A place fell free that somebody may wait for. */
+  readonly freed: Effect.Effect<unknown>
+}) => Effect.Effect<Executions, never, Scope.Scope> = Effect.fnUntraced(function* ({
+  execute,
+  freed,
+  kind,
+  leaseMillis,
+  most
+}) {
+  const fibers = yield* FiberMap.make<RunId, void, never>()
+  let capacity = Capacity.idle(most)
+
+  /** Does not wait for it: one that is slow to stop holds up no other. */
+  const stop = (execution: Held) => {
+    if (Capacity.heldAs(capacity, execution) === undefined) return
+    capacity = Capacity.lose(capacity, execution)
+    const fiber = FiberMap.getUnsafe(fibers, execution.id)
+    if (Option.isSome(fiber)) fiber.value.interruptUnsafe()
+  }
+
+  const ended = (run: StoredRun, listener: EventListener | undefined) =>
+    Effect.suspend(() => {
+      // Turns wait only where all places were taken; tasks also for others of their workspace.
+      const isAwaited = kind === "task" || Capacity.free(capacity) <= 0
+      capacity = Capacity.vacate(capacity, run)
+      return Effect.andThen(listener?.end ?? Effect.void, isAwaited ? freed : Effect.void)
+    })
+
+  const fork = (run: StoredRun, listener: EventListener | undefined) =>
+    execute(run, listener).pipe(
+      Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
+      Effect.catchCause((cause) =>
+        Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("a run was interrupted", cause)
+      ),
+      Effect.ensuring(ended(run, listener)),
+      Effect.annotateLogs({ run: run.id }),
+      FiberMap.run(fibers, run.id),
+      // It was at work before it could be found here.
+      Effect.tap((fiber) =>
+        Effect.sync(() => Capacity.heldAs(capacity, run)?.isLost && fiber.interruptUnsafe())
+      )
+    )
+
+  return {
+    reserve: (wanted) => {
+      const reserved = Capacity.reserve(capacity, wanted)
+      capacity = reserved.capacity
+      return reserved.granted
+    },
+    giveBack: (count) => {
+      capacity = Capacity.giveBack(capacity, count)
+    },
+    begin: (runs, { listener, reserved, since }) =>
+      Effect.suspend(() => {
+        const until = Capacity.oursUntil(since, leaseMillis)
+        capacity = Capacity.occupy(capacity, runs, { reserved, until })
+        return Effect.forEach(runs, (run) => fork(run, listener), { discard: true })
+      }),
+    hasRoom: () => Capacity.free(capacity) > 0,
+    held: () => Capacity.executions(capacity),
+    renewed: (asked, ours, since) => {
+      const until = Capacity.oursUntil(since, leaseMillis)
+      for (const execution of asked) {
+        if (ours.has(execution.id)) capacity = Capacity.renew(capacity, execution, until)
+        else stop(execution)
+      }
+    },
+    expire: Effect.map(Clock.currentTimeMillis, (at) => Capacity.expired(capacity, at).forEach(stop)),
+    drain: Effect.fnUntraced(function* (millis, stoppingMillis) {
+      capacity = Capacity.drain(capacity)
+      yield* Effect.timeoutOption(FiberMap.awaitEmpty(fibers), millis)
+      Capacity.executions(capacity).forEach(stop)
+      yield* Effect.timeoutOption(FiberMap.awaitEmpty(fibers), stoppingMillis)
+    })
+  }
+})

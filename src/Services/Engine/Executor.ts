@@ -1,0 +1,73 @@
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Metric from "effect/Metric"
+import * as Stream from "effect/Stream"
+import type { RunKind, RunStatus } from "../../Schemas/Run.ts"
+import { runsFinished, turnsFinished } from "../Metrics.ts"
+import { RunRepo } from "../RunRepo.ts"
+import { Settings } from "../Settings.ts"
+import { Signals } from "../Signals.ts"
+import * as Claims from "./Claims.ts"
+import { Dispatch } from "./Dispatch.ts"
+import * as Executions from "./Executions.ts"
+import * as Leases from "./Leases.ts"
+import { Work } from "./Work.ts"
+
+/**
+ * Executes runs of one kind in the background, a bounded number of them at once: those that were made here
+ * with room for them at once, those that wait as places fall free, and those whose worker is gone when its lease
+ * has ended.
+ * A database that is away stops nothing while the lease may still be ours: what was to be written is tried
+ * again. A run that another has taken over, or that was cancelled, is interrupted. Closing it hands
+ * unfinished runs back.
+ */
+export const start = Effect.fnUntraced(function* (kind: RunKind) {
+  const dispatch = yield* Dispatch
+  const repo = yield* RunRepo
+  const { databaseTimeoutMillis, leaseMillis, maxCrashes, runConcurrency, turnConcurrency, worker } =
+    yield* Settings
+  const signals = yield* Signals
+  const work = yield* Work
+  const most = kind === "task" ? runConcurrency : turnConcurrency
+
+  // Runs that a former process of this name held when it died are nobody's now.
+  yield* repo.release(worker, { kind, crashed: true, maxCrashes })
+  const handBack = repo.release(worker, { kind, crashed: false, maxCrashes }).pipe(
+    Effect.andThen(signals.publish({ type: "runs", kind })),
+    Effect.catch((error) => Effect.logWarning("runs not handed back", error.error))
+  )
+  yield* Effect.addFinalizer(() => handBack)
+
+  const awake = yield* Latch.make(false)
+  const executions = yield* Executions.make({
+    kind,
+    most,
+    leaseMillis,
+    execute: (run, listener) => Effect.flatMap(work.execute(run, listener), (status) => count(kind, status)),
+    freed: awake.open
+  })
+  yield* Claims.start({ kind, most, executions, awake })
+  const leases = yield* Leases.start(executions)
+  yield* (yield* signals.subscribe).pipe(
+    Stream.runForEach((signal) => {
+      if (signal.type === "runs") return (signal.kind ?? kind) === kind ? awake.open : Effect.void
+      return signal.type === "run" ? leases.check(signal.id) : Effect.void
+    }),
+    Effect.forkScoped
+  )
+  yield* dispatch.attach(kind, {
+    reserve: executions.reserve,
+    giveBack: executions.giveBack,
+    begin: executions.begin,
+    drain: (millis) => Effect.andThen(executions.drain(millis, databaseTimeoutMillis), handBack)
+  })
+})
+
+const count = (kind: RunKind, status: RunStatus) => {
+  if (status === "WAITING_APPROVAL") return Effect.void
+  const finished =
+    kind === "task"
+      ? Metric.withAttributes(runsFinished, { status })
+      : Metric.withAttributes(turnsFinished, { ending: status === "COMPLETED" ? "done" : "error" })
+  return Metric.update(finished, 1)
+}

@@ -1,0 +1,77 @@
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Stream from "effect/Stream"
+import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
+
+/** From so many unread events on, adjacent deltas are joined. */
+const crowded = 256
+
+/** Who is told of the events of an execution as they happen, and when it has ended or stopped. */
+export interface EventListener {
+  /** Never waits. */
+  readonly offer: (event: NumberedEvent) => Effect.Effect<void>
+  readonly end: Effect.Effect<void>
+}
+
+/** The events of one execution on their way to one reader. */
+export interface LiveEvents extends EventListener {
+  /** Ends after the last event. Reading it a second time is not supported. */
+  readonly stream: Stream.Stream<NumberedEvent>
+}
+
+/**
+ * For a reader that falls behind, adjacent deltas are joined: memory is bounded by the text and the tool
+ * results of the execution, however slow the reader is.
+ */
+export const make: Effect.Effect<LiveEvents> = Effect.gen(function* () {
+  const latch = yield* Latch.make(false)
+  let pending: Array<NumberedEvent | undefined> = []
+  let left = false
+
+  const takeAll = Effect.andThen(
+    latch.await,
+    Effect.sync(() => {
+      const taken = pending
+      pending = []
+      latch.closeUnsafe()
+      return taken
+    })
+  )
+  const push = (event: NumberedEvent | undefined) =>
+    Effect.sync(() => {
+      if (left) return
+      const joined = pending.length < crowded ? undefined : join(pending.at(-1), event)
+      if (joined === undefined) pending.push(event)
+      else pending[pending.length - 1] = joined
+      latch.openUnsafe()
+    })
+
+  return {
+    offer: push,
+    end: push(undefined),
+    stream: Stream.fromIterableEffectRepeat(takeAll).pipe(
+      Stream.takeWhile((event) => event !== undefined),
+      Stream.ensuring(
+        Effect.sync(() => {
+          left = true
+          pending = []
+        })
+      )
+    )
+  }
+})
+
+const deltaOf = (numbered: NumberedEvent | undefined) => {
+  const data = numbered?.event.data
+  return data !== undefined && "status" in data && data.status === "responding" ? data : undefined
+}
+
+const join = (
+  last: NumberedEvent | undefined,
+  next: NumberedEvent | undefined
+): NumberedEvent | undefined => {
+  const [before, after] = [deltaOf(last), deltaOf(next)]
+  return next === undefined || before === undefined || after === undefined
+    ? undefined
+    : { id: next.id, event: { event: "status", data: { ...after, delta: before.delta + after.delta } } }
+}

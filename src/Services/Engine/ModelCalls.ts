@@ -1,0 +1,53 @@
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { MessageId } from "../../Schemas/Ids.ts"
+import { InferenceError, type InferenceRequest } from "../../Schemas/Inference.ts"
+import { outputExceeded, stepsExceeded, tooSlow } from "../../Schemas/Limits.ts"
+import { makeAnswer } from "../../Schemas/ModelAnswer.ts"
+import { fitPrompt, promptBudget } from "../../Schemas/Prompt.ts"
+import { responding, thinking } from "../../Schemas/RunEvent.ts"
+import type { Model } from "../Inference.ts"
+import type { SettingsShape } from "../Settings.ts"
+import type { ExecutionLog } from "./ExecutionLog.ts"
+
+export interface Question<E> {
+  /** Looked up when it is asked. */
+  readonly model: Effect.Effect<Model, E>
+  /** All messages: what the model is shown of them is cut to the budget of tokens. */
+  readonly request: InferenceRequest
+  /** How long the answer may be, its calls included, in UTF-16 code units. */
+  readonly room: number
+  /** Of the reply of a chat turn. */
+  readonly messageId: MessageId | null
+  readonly emit: ExecutionLog["emit"]
+}
+
+/** Asks a model once, bounded in time, text and calls, and tells what it says as it says it. */
+export const askModel = Effect.fn("Engine.askModel")(function* <E>(
+  { emit, messageId, model, request, room }: Question<E>,
+  { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
+) {
+  yield* emit(thinking)
+  const { stream } = yield* model
+  const answer = makeAnswer(request.messages)
+  const messages = fitPrompt(request.messages, promptBudget(historyTokens, request.tools))
+  yield* stream({ ...request, messages }).pipe(
+    Stream.runForEach((event) => {
+      const delta = answer.take(event)
+      if (answer.length() > room) return Effect.fail(outputExceeded(maxOutputLength))
+      if (answer.calls() > maxSteps) return Effect.fail(stepsExceeded(maxSteps))
+      return delta === "" ? Effect.void : emit(responding(messageId, delta))
+    }),
+    Effect.timeoutOrElse({
+      duration: modelTimeoutMillis,
+      orElse: () => Effect.fail(tooSlow("model_time", "the model", modelTimeoutMillis))
+    })
+  )
+  const rest = answer.rest()
+  if (rest !== "") yield* emit(responding(messageId, rest))
+  const { text, toolCalls, usage } = answer.result()
+  if (usage === undefined) {
+    return yield* new InferenceError({ reason: "truncated", error: "the answer of the model was cut off" })
+  }
+  return { type: "model" as const, text, toolCalls, usage }
+})

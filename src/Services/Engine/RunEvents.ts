@@ -1,0 +1,152 @@
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Latch from "effect/Latch"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { errorEvent } from "../../Schemas/ChatEvent.ts"
+import type { Unavailable } from "../../Schemas/Errors.ts"
+import type { RunId } from "../../Schemas/Ids.ts"
+import { isTerminal, type RunStatus } from "../../Schemas/Run.ts"
+import { endOf, isEnd, type NumberedEvent } from "../../Schemas/RunEvent.ts"
+import { Lifecycle } from "../Lifecycle.ts"
+import { RunEventRepo } from "../RunEventRepo.ts"
+import { RunRepo } from "../RunRepo.ts"
+import * as Watch from "./Watch.ts"
+
+const batchesAtOnce = 100
+const awayMillis = 60_000
+const mayReadMillis = 30_000
+const mostReaders = 10_000
+
+/** The events of runs, whichever node executes them. */
+export class RunEvents extends Context.Service<
+  RunEvents,
+  {
+    /**
+     * What a run told behind `after`, and then what it tells, until its end: the last event is always `done`
+     * or `error`. When this process stops, has too many readers, or finds no database for a minute, that is
+     * an error `unavailable` with the id of the event before it: from there the stream can be taken up again.
+     * Whether the reader still may read is asked again before events go out, at most every 30 s.
+     */
+    readonly follow: (
+      id: RunId,
+      after: number,
+      mayRead: Effect.Effect<boolean, Unavailable>
+    ) => Stream.Stream<NumberedEvent>
+  }
+>()("agentd/Services/Engine/RunEvents") {
+  static readonly layer = Layer.effect(
+    RunEvents,
+    Effect.gen(function* () {
+      const lifecycle = yield* Lifecycle
+      const look = yield* makeLook
+      const watch = yield* Watch.make
+      let readers = 0
+
+      const follow = Effect.fnUntraced(function* (
+        id: RunId,
+        after: number,
+        mayRead: Effect.Effect<boolean, Unavailable>
+      ) {
+        if (readers >= mostReaders) return Stream.make({ id: after, event: crowded })
+        yield* Effect.acquireRelease(
+          Effect.sync(() => readers++),
+          () => Effect.sync(() => readers--)
+        )
+        const told = yield* Latch.make(false)
+        yield* watch(id, told)
+        let last = after
+        const stillMayRead = yield* askedNowAndThen(mayRead)
+        const tryToLook = Effect.gen(function* () {
+          const found = yield* look(id, last)
+          return found.length === 0 || (yield* stillMayRead) ? found : [{ id: last, event: forbidden }]
+        }).pipe(
+          bridging((isLong) =>
+            Effect.map(lifecycle.isDraining, (isDraining) => {
+              if (isDraining) return [{ id: last, event: stopping }]
+              return isLong ? [{ id: last, event: away }] : []
+            })
+          )
+        )
+        const next = Effect.gen(function* () {
+          while (true) {
+            told.closeUnsafe()
+            const found: ReadonlyArray<NumberedEvent> = yield* tryToLook
+            if (found.length > 0) {
+              last = found.at(-1)?.id ?? last
+              return found
+            }
+            const stop = (yield* lifecycle.isDraining) ? lifecycle.drained : lifecycle.draining
+            yield* Effect.raceFirst(told.await, stop)
+          }
+        })
+        return Stream.fromIterableEffectRepeat(next).pipe(Stream.takeUntil(({ event }) => isEnd(event)))
+      })
+
+      return RunEvents.of({ follow: (id, after, mayRead) => Stream.unwrap(follow(id, after, mayRead)) })
+    })
+  )
+}
+
+/** Looks at what a run told behind `last`; nothing yet, if it goes on. */
+const makeLook = Effect.gen(function* () {
+  const events = yield* RunEventRepo
+  const lifecycle = yield* Lifecycle
+  const runs = yield* RunRepo
+
+  /** A node that stops finishes what it can: until then, who reads what is being executed may stay. */
+  const isOver = (status: RunStatus) => (status === "RUNNING" ? lifecycle.isDrained : lifecycle.isDraining)
+
+  return Effect.fnUntraced(function* (id: RunId, last: number) {
+    const found = yield* events.read(id, last, batchesAtOnce)
+    if (found.length > 0) return found
+    const state = yield* events.glance(id)
+    if (Option.isNone(state)) return [{ id: last + 1, event: gone }]
+    const { status } = state.value
+    if (!isTerminal(status)) return (yield* isOver(status)) ? [{ id: last, event: stopping }] : []
+    // What was told between the two looks comes before the end.
+    const rest = yield* events.read(id, last, batchesAtOnce)
+    if (rest.length > 0) return rest
+    const end = Option.flatMapNullishOr(yield* runs.find(id), endOf)
+    return [{ id: last + 1, event: Option.getOrElse(end, () => gone) }]
+  })
+})
+
+/** True without asking for 30 s after the answer was yes, and after this was made. */
+const askedNowAndThen = (ask: Effect.Effect<boolean, Unavailable>) =>
+  Effect.map(Clock.currentTimeMillis, (since) => {
+    let askedAt = since
+    return Effect.gen(function* () {
+      const at = yield* Clock.currentTimeMillis
+      if (at - askedAt < mayReadMillis) return true
+      const answer = yield* ask
+      if (answer) askedAt = at
+      return answer
+    })
+  })
+
+/** What is answered while the store is away, and whether it has been for long. */
+const bridging = <B>(meanwhile: (isLong: boolean) => Effect.Effect<B>) => {
+  let awaySince: number | undefined
+  const isBack = Effect.sync(() => {
+    awaySince = undefined
+  })
+  return <A>(effect: Effect.Effect<A, Unavailable>) =>
+    effect.pipe(
+      Effect.tap(isBack),
+      Effect.catchTag("Unavailable", () =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) => {
+          awaySince ??= at
+          return meanwhile(at - awaySince >= awayMillis)
+        })
+      )
+    )
+}
+
+const forbidden = errorEvent("forbidden", "you are not a member of this workspace any more")
+const gone = errorEvent("conversation_deleted", "the conversation was deleted")
+const stopping = errorEvent("unavailable", "the service is stopping; take the events up again")
+const away = errorEvent("unavailable", "the database can't be reached; take the events up again")
+const crowded = errorEvent("unavailable", "too many read events here; take them up again later")

@@ -1,0 +1,43 @@
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import type { RunId } from "../../Schemas/Ids.ts"
+import { Signals } from "../Signals.ts"
+
+/** More than `Watch` lets pass until it says again that somebody watches. */
+const watchedMillis = 5_000
+/** Of more runs, the one is forgotten that was heard of least lately: its readers look by themselves. */
+const mostWatched = 1_000
+
+/** Which runs somebody watches on another node, as signals say. */
+export class Watchers extends Context.Service<
+  Watchers,
+  {
+    /** Whether somebody watches the events of this run: that was said within the last 5 s. */
+    readonly isWatched: (id: RunId) => Effect.Effect<boolean>
+  }
+>()("agentd/Services/Engine/Watchers") {
+  static readonly layer = Layer.effect(
+    Watchers,
+    Effect.gen(function* () {
+      const signals = yield* Signals
+      const until = new Map<RunId, number>()
+      const heard = (id: RunId) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          until.delete(id)
+          until.set(id, at + watchedMillis)
+          const [oldest] = until.keys()
+          if (until.size > mostWatched && oldest !== undefined) until.delete(oldest)
+        })
+      yield* (yield* signals.subscribe).pipe(
+        Stream.runForEach((signal) => (signal.type === "watch" ? heard(signal.id) : Effect.void)),
+        Effect.forkScoped
+      )
+      return Watchers.of({
+        isWatched: (id) => Effect.map(Clock.currentTimeMillis, (at) => (until.get(id) ?? 0) > at)
+      })
+    })
+  )
+}

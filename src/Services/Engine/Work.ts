@@ -1,0 +1,119 @@
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { toPrompt } from "../../Schemas/Conversation.ts"
+import type { OwnershipLost } from "../../Schemas/Execution.ts"
+import { modelChoice } from "../../Schemas/ModelChoice.ts"
+import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
+import { AgentRepo } from "../AgentRepo.ts"
+import { ConversationRepo } from "../ConversationRepo.ts"
+import { RunJournal } from "../RunJournal.ts"
+import { Settings } from "../Settings.ts"
+import { ToolSource } from "../ToolSource.ts"
+import { AgentLoop, type LoopResult } from "./AgentLoop.ts"
+import * as ExecutionLog from "./ExecutionLog.ts"
+import * as Finish from "./Finish.ts"
+import type { EventListener } from "./LiveEvents.ts"
+import * as Park from "./Park.ts"
+import { patiently } from "./Patience.ts"
+import * as Permissions from "./Permissions.ts"
+
+/** The work of a run, from its prompt to its stored end: it is performed, then parked or finished. */
+export class Work extends Context.Service<
+  Work,
+  {
+    /**
+     * Executes a run that this worker owns, from where its journal ends, and stores how it went: over, or
+     * waiting for people. Its events go to the listener as they happen. A database that is away is asked
+     * again and again; whoever owns the lease must interrupt this when it ends.
+     */
+    readonly execute: (run: StoredRun, listener?: EventListener) => Effect.Effect<RunStatus, OwnershipLost>
+  }
+>()("agentd/Services/Engine/Work") {
+  static readonly layer = Layer.effect(
+    Work,
+    Effect.gen(function* () {
+      const openLog = yield* ExecutionLog.make
+      const perform = yield* makePerform
+      const park = yield* Park.make
+      const finish = yield* Finish.make
+
+      const execute = Effect.fn("Engine.execute")(function* (run: StoredRun, listener?: EventListener) {
+        const log = yield* openLog(run, listener)
+        const ending = yield* perform(run, log).pipe(
+          Effect.map((result) => completed(run, result, log)),
+          Effect.raceFirst(log.flushing),
+          Effect.catchTags({
+            ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), undefined),
+            InferenceError: ({ error, reason }) =>
+              Effect.as(
+                Effect.logWarning("a model gave no answer", { reason, error }),
+                Finish.failed(log, `inference_${reason}`, error)
+              ),
+            LimitExceeded: ({ error, limit }) =>
+              Effect.succeed(Finish.failed(log, `${limit}_exceeded`, error))
+          }),
+          Effect.catchDefect((defect) =>
+            Effect.as(
+              Effect.logError("a run failed", Cause.die(defect)),
+              Finish.failed(log, "internal_error", "internal error")
+            )
+          )
+        )
+        return ending === undefined ? "WAITING_APPROVAL" : yield* finish(run, ending, log)
+      })
+
+      return Work.of({ execute })
+    })
+  )
+}
+
+const completed = (
+  { turn }: StoredRun,
+  result: LoopResult,
+  log: ExecutionLog.ExecutionLog
+): Finish.Ending => ({
+  status: "COMPLETED",
+  output: turn === null ? result.answer : result.text,
+  usage: log.usage(),
+  transcript: result.transcript
+})
+
+/** Looks up what the run needs, and lets the agent loop go on behind its last finished step. */
+const makePerform = Effect.gen(function* () {
+  const agents = yield* AgentRepo
+  const conversations = yield* ConversationRepo
+  const journals = yield* RunJournal
+  const loop = yield* AgentLoop
+  const permissions = yield* Permissions.make
+  const { historyTokens } = yield* Settings
+  const toolSource = yield* ToolSource
+
+  const messagesOf = Effect.fnUntraced(function* ({ prompt, turn }: StoredRun) {
+    if (turn === null) return [{ role: "user" as const, content: prompt }]
+    return (yield* conversations.history(turn.conversationId, historyTokens * 4)).flatMap(toPrompt)
+  })
+
+  const lookUp = Effect.fnUntraced(function* (run: StoredRun) {
+    const agent = run.agentId === null ? null : Option.getOrNull(yield* agents.find(run.agentId))
+    const hasJournal = !ExecutionLog.isFirst(run)
+    return {
+      finished: hasJournal ? yield* journals.steps(run.id) : new Map(),
+      request: {
+        choice: modelChoice(run.workspaceId, agent, run),
+        system: agent?.systemPrompt ?? null,
+        messages: yield* messagesOf(run)
+      },
+      tools: yield* toolSource.tools(run),
+      permit: yield* permissions.permissions(run, hasJournal)
+    }
+  })
+
+  return Effect.fn("Engine.perform")(function* (run: StoredRun, log: ExecutionLog.ExecutionLog) {
+    const found = yield* patiently(lookUp(run))
+    yield* log.resume(found.finished)
+    return yield* loop.answer({ ...found, log, key: run.id, messageId: run.turn?.replyId ?? null })
+  })
+})

@@ -1,0 +1,55 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import { Runs } from "../../../src/Services/Runs.ts"
+import { away, Faults, layerFaulty, start } from "../../support/Engine.ts"
+import { makeTenant, ScriptedModel } from "../../support/Service.ts"
+
+const leaseMillis = 15_000
+
+/** A model whose calls wait until they are interrupted, at the times in `stopped`. */
+const subject = Effect.gen(function* () {
+  const model = yield* ScriptedModel
+  const runs = yield* Runs
+  const { user, workspaceId } = yield* makeTenant()
+  const stopped: Array<number> = []
+  const stop = Effect.map(Clock.currentTimeMillis, (at) => void stopped.push(at))
+  model.script = () => Stream.fromEffect(Effect.onInterrupt(Effect.never, () => stop))
+  const create = runs.create(user, { workspaceId, prompt: "work" })
+  return { create, faults: yield* Faults, model, stopped }
+})
+
+describe("An execution stops before its lease ends", () => {
+  it.effect("when the answer to its claim came late", () =>
+    Effect.gen(function* () {
+      const { create, faults, model, stopped } = yield* subject
+      yield* create
+      faults.after = (call) => (call === "claim" ? Effect.sleep("9 seconds") : Effect.void)
+      faults.before = (call) => (call === "renew" ? away : Effect.void)
+      yield* start
+      yield* TestClock.adjust("9 seconds")
+      assert.strictEqual(model.requests.length, 1)
+      faults.after = () => Effect.void
+      yield* TestClock.adjust(leaseMillis - 9_010)
+      assert.strictEqual(stopped.length, 1)
+    }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
+  )
+
+  it.effect("when the answer to a renewal came late, and goes on until then", () =>
+    Effect.gen(function* () {
+      const { create, faults, stopped } = yield* subject
+      // The store renews at 5 s, the answer takes 8 s, and after that it is away.
+      let renewals = 0
+      faults.before = (call) => (call === "renew" && ++renewals > 1 ? away : Effect.void)
+      faults.after = (call) => (call === "renew" ? Effect.sleep("8 seconds") : Effect.void)
+      yield* start
+      yield* create
+      yield* TestClock.adjust("18 seconds")
+      assert.deepStrictEqual(stopped, [])
+      yield* TestClock.adjust(5_000 + leaseMillis - 18_010)
+      assert.strictEqual(stopped.length, 1)
+    }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
+  )
+})

@@ -1,0 +1,278 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import { Unavailable } from "../../../src/Schemas/Errors.ts"
+import type { RunId } from "../../../src/Schemas/Ids.ts"
+import type { NumberedEvent } from "../../../src/Schemas/RunEvent.ts"
+import { Chat } from "../../../src/Services/Chat.ts"
+import { Dispatch } from "../../../src/Services/Engine/Dispatch.ts"
+import { RunEvents } from "../../../src/Services/Engine/RunEvents.ts"
+import { Work } from "../../../src/Services/Engine/Work.ts"
+import { Engine } from "../../../src/Services/Engine.ts"
+import { Lifecycle } from "../../../src/Services/Lifecycle.ts"
+import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
+import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { Runs } from "../../../src/Services/Runs.ts"
+import { Signals } from "../../../src/Services/Signals.ts"
+import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
+import { chatEvent } from "../../support/ChatEvents.ts"
+import { Faults, layerFaulty } from "../../support/Engine.ts"
+import { makeRun, newId } from "../../support/Fixtures.ts"
+import { layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
+
+const delta = (id: number): NumberedEvent => ({
+  id,
+  event: { event: "status", data: { status: "responding", delta: `${id}` } }
+})
+
+/** Reads events in a fiber; `seen` grows. */
+const reader = Effect.fnUntraced(function* (stream: Stream.Stream<NumberedEvent>) {
+  const seen: Array<NumberedEvent> = []
+  const fiber = yield* Effect.forkChild(
+    Stream.runForEach(stream, (event) => Effect.sync(() => void seen.push(event))),
+    { startImmediately: true }
+  )
+  return { fiber, seen, ids: () => seen.map(({ id }) => id), code: () => codeOf(seen.at(-1)) }
+})
+const codeOf = (event: NumberedEvent | undefined) =>
+  event?.event.event === "error" ? event.event.data.code : event?.event.event
+
+/** A run that somebody executes elsewhere. */
+const subject = Effect.gen(function* () {
+  const { user, workspaceId } = yield* makeTenant()
+  const repo = yield* RunRepo
+  const { id } = yield* makeRun(workspaceId)
+  yield* repo.claim({ worker: "other", limit: 1, leaseMillis: 1e9, perWorkspace: 8 })
+  const execution = { id, worker: "other", epoch: 1 }
+  const log = yield* RunEventRepo
+  const events = yield* RunEvents
+  const follow = (of: RunId, after: number) => events.follow(of, after, Effect.succeed(true))
+  return { execution, follow, id, log, repo, user, workspaceId }
+})
+
+const eventsOver = (log: RunEventRepo["Service"]) =>
+  Effect.map(
+    Layer.build(Layer.fresh(RunEvents.layer).pipe(Layer.provide(Layer.succeed(RunEventRepo, log)))),
+    Context.get(RunEvents)
+  )
+
+describe("RunEvents", () => {
+  it.effect("gives what was told, what is told, and the end, to each of many readers", () =>
+    Effect.gen(function* () {
+      const { execution, follow, id, log, repo } = yield* subject
+      yield* log.append(execution, [[delta(1), delta(2)]])
+      const readers = yield* Effect.forEach([0, 1, 1, 2, 9], (after) => reader(follow(id, after)))
+      yield* TestClock.adjust(0)
+      yield* log.append(execution, [[delta(3)]])
+      yield* TestClock.adjust(1_000)
+      yield* repo.finish(
+        execution,
+        { status: "COMPLETED", output: "o", usage: { inputTokens: 1, outputTokens: 1 } },
+        { at: new Date(0), firstTokenAt: null },
+        [[delta(4)]]
+      )
+      yield* TestClock.adjust(1_000)
+      for (const { fiber } of readers) yield* Fiber.join(fiber)
+      assert.deepStrictEqual(
+        readers.map(({ ids }) => ids()),
+        [[1, 2, 3, 4, 5], [2, 3, 4, 5], [2, 3, 4, 5], [3, 4, 5], [10]]
+      )
+      for (const { code } of readers) assert.strictEqual(code(), "done")
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("hears of more at once by a signal, and asks for signals only as long as somebody reads", () =>
+    Effect.gen(function* () {
+      const { execution, follow, id, log } = yield* subject
+      const signals = yield* Signals
+      const asked: Array<string> = []
+      yield* (yield* signals.subscribe).pipe(
+        Stream.runForEach((signal) => Effect.sync(() => void asked.push(signal.type))),
+        Effect.forkScoped
+      )
+      const { fiber, ids } = yield* reader(follow(id, 0))
+      yield* TestClock.adjust(100)
+      yield* log.append(execution, [[delta(1)]])
+      yield* signals.publish({ type: "events", id })
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(ids(), [1])
+      yield* TestClock.adjust("1 minute")
+      const times = asked.filter((type) => type === "watch").length
+      assert.isAtLeast(times, 12)
+      assert.isAtMost(times, 17)
+      yield* Fiber.interrupt(fiber)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(asked.filter((type) => type === "watch").length, times)
+    }).pipe(Effect.scoped, Effect.provide(layerScripted()))
+  )
+
+  it.effect("looks at a run once a second, however many read it and tell nothing", () =>
+    Effect.gen(function* () {
+      const { id } = yield* subject
+      const log = yield* RunEventRepo
+      let glances = 0
+      let reads = 0
+      const counting = RunEventRepo.of({
+        ...log,
+        glance: (run) =>
+          Effect.suspend(() => {
+            glances++
+            return log.glance(run)
+          }),
+        read: (...given) =>
+          Effect.suspend(() => {
+            reads++
+            return log.read(...given)
+          })
+      })
+      const events = yield* eventsOver(counting)
+      yield* Effect.replicateEffect(reader(events.follow(id, 0, Effect.succeed(true))), 50)
+      yield* TestClock.adjust("10 seconds")
+      ;[glances, reads] = [0, 0]
+      yield* TestClock.adjust("60 seconds")
+      assert.strictEqual(reads, 0)
+      assert.isAtLeast(glances, 55)
+      assert.isAtMost(glances, 65)
+    }).pipe(Effect.scoped, Effect.provide(layerScripted()))
+  )
+
+  it.effect("waits a minute for a store that is away, and says from where to go on", () =>
+    Effect.gen(function* () {
+      const { execution, id, log: store } = yield* subject
+      yield* store.append(execution, [[delta(1)]])
+      let isAway = false
+      const away = new Unavailable({ error: "away" })
+      const flaky = RunEventRepo.of({
+        ...store,
+        glance: (run) => (isAway ? Effect.fail(away) : store.glance(run)),
+        read: (...given) => (isAway ? Effect.fail(away) : store.read(...given))
+      })
+      const events = yield* eventsOver(flaky)
+      const { code, fiber, ids } = yield* reader(events.follow(id, 0, Effect.succeed(true)))
+      yield* TestClock.adjust(10)
+      isAway = true
+      yield* TestClock.adjust("50 seconds")
+      assert.deepStrictEqual(ids(), [1])
+      isAway = false
+      yield* store.append(execution, [[delta(2)]])
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(ids(), [1, 2])
+      isAway = true
+      yield* TestClock.adjust("70 seconds")
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual([ids(), code()], [[1, 2, 2], "unavailable"])
+    }).pipe(Effect.scoped, Effect.provide(layerScripted()))
+  )
+
+  it.effect("tells nothing more to who is no member any more", () =>
+    Effect.gen(function* () {
+      const { execution, id, log, user, workspaceId } = yield* subject
+      const { code, fiber, ids } = yield* reader(yield* (yield* Runs).events(user, id, 0))
+      yield* log.append(execution, [[delta(1)]])
+      yield* TestClock.adjust("1 minute")
+      yield* log.append(execution, [[delta(2)]])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(ids(), [1, 2])
+      yield* (yield* WorkspaceRepo).removeMember(workspaceId, user.id)
+      yield* TestClock.adjust("1 minute")
+      yield* log.append(execution, [[delta(3)]])
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual([ids(), code()], [[1, 2, 2], "forbidden"])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("is not there for what is gone", () =>
+    Effect.gen(function* () {
+      const { follow, user } = yield* subject
+      const id = yield* newId<RunId>("run")
+      const { code, fiber } = yield* reader(follow(id, 7))
+      yield* Fiber.join(fiber)
+      assert.strictEqual(code(), "conversation_deleted")
+      assert.strictEqual((yield* Effect.flip((yield* Runs).events(user, id, 0)))._tag, "NotFound")
+    }).pipe(Effect.provide(layerScripted()))
+  )
+})
+
+describe("RunEvents while the node stops", () => {
+  /** A turn that is being answered, with somebody who reads it again. */
+  const answering = Effect.gen(function* () {
+    const given = yield* subject
+    const model = yield* ScriptedModel
+    const gate = yield* makeGate
+    model.script = () =>
+      Stream.fromEffect(gate.wait).pipe(Stream.flatMap(() => Stream.fromIterable(says("ok"))))
+    const live = yield* reader(
+      yield* (yield* Chat).send(given.user, { workspaceId: given.workspaceId, content: "hi" })
+    )
+    while (model.requests.length === 0) yield* Effect.yieldNow
+    const first = live.seen.map(chatEvent)[0]
+    const turnId = first?.event === "conversation" ? first.data.turnId : assert.fail()
+    const again = yield* reader(given.follow(turnId, 0))
+    const lifecycle = yield* Lifecycle
+    const engine = yield* Engine
+    const parked = yield* reader(given.follow((yield* makeRun(given.workspaceId)).id, 0))
+    yield* TestClock.adjust(10)
+    yield* lifecycle.startDraining
+    yield* Effect.forkChild(Effect.andThen(engine.drain("turn", 10_000), lifecycle.endDraining))
+    yield* TestClock.adjust(500)
+    return { again, gate, live, parked }
+  })
+
+  it.effect("shows the end of a turn that is finished meanwhile, and lets others go at once", () =>
+    Effect.gen(function* () {
+      const { again, gate, live, parked } = yield* answering
+      assert.strictEqual(parked.code(), "unavailable")
+      yield* gate.open
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual([live.code(), again.code()], ["done", "done"])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("ends in order with a turn that is handed back", () =>
+    Effect.gen(function* () {
+      const { again, live } = yield* answering
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual([live.code(), again.code()], ["unavailable", "unavailable"])
+      assert.strictEqual(live.ids().at(-1), live.ids().at(-2))
+    }).pipe(Effect.provide(layerScripted()))
+  )
+})
+
+describe("Turns of one node", () => {
+  it.effect("find room where they are posted, also while others are claimed", () =>
+    Effect.gen(function* () {
+      const faults = yield* Faults
+      const turns = (yield* (yield* Dispatch).local("turn")) ?? assert.fail()
+      const claimed = yield* makeGate
+      faults.before = (call) => (call === "claim" ? claimed.wait : Effect.void)
+      yield* (yield* Signals).publish({ type: "runs", kind: "turn" })
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(turns.reserve(64), 56, "what a claim may bring has its places, too")
+      yield* claimed.open
+    }).pipe(Effect.provide(layerFaulty({ turnConcurrency: 64 })))
+  )
+
+  it.effect("are executed although what they told can't be read, with ids of their own", () =>
+    Effect.gen(function* () {
+      const { execution, id, log, repo } = yield* subject
+      yield* log.append(execution, [[delta(1)]])
+      yield* repo.release("other", { crashed: true, maxCrashes: 3 })
+      const broken = RunEventRepo.of({ ...log, read: () => Effect.die(new Error("it does not decode")) })
+      const work = yield* Effect.provide(
+        Work,
+        Layer.fresh(Work.layer).pipe(Layer.provide(Layer.succeed(RunEventRepo, broken)))
+      )
+      const [run] = yield* repo.claim({ worker: "node", limit: 1, leaseMillis: 1e6, perWorkspace: 8 })
+      assert.strictEqual(run?.id, id)
+      assert.strictEqual(yield* work.execute(run ?? assert.fail()), "COMPLETED")
+      const told = (yield* log.read(id, 0, 99)).map((event) => event.id)
+      assert.strictEqual(told[0], 1)
+      assert.isAbove(told[1] ?? 0, 1_000_000)
+    }).pipe(Effect.provide(layerScripted()))
+  )
+})

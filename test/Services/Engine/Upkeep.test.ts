@@ -1,0 +1,81 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { TestClock } from "effect/testing"
+import type { MessageId } from "../../../src/Schemas/Ids.ts"
+import { noUsage } from "../../../src/Schemas/Usage.ts"
+import { now } from "../../../src/Services/CurrentTime.ts"
+import * as Upkeep from "../../../src/Services/Engine/Upkeep.ts"
+import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
+import { RunJournal } from "../../../src/Services/RunJournal.ts"
+import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { makeConversation, newId, newRun } from "../../support/Fixtures.ts"
+import { layerAtRest, makeTenant } from "../../support/Service.ts"
+
+const hour = 60 * 60_000
+const settings = { eventMillis: hour, journalMillis: 30 * hour }
+
+/** A run that ends now, with an event and a step. */
+const makeEnded = Effect.fnUntraced(function* (kind: "task" | "turn") {
+  const runs = yield* RunRepo
+  const { workspaceId } = yield* makeTenant()
+  const turn =
+    kind === "task"
+      ? null
+      : {
+          conversationId: (yield* makeConversation(workspaceId)).id,
+          replyId: yield* newId<MessageId>("message")
+        }
+  const { id } = yield* Effect.tap(newRun(workspaceId, { turn }), (run) =>
+    runs.insert(run, { worker: "w", leaseMillis: hour, perWorkspace: 1 })
+  )
+  const execution = { id, worker: "w", epoch: 1 }
+  yield* (yield* RunJournal).record(
+    execution,
+    0,
+    { type: "model", text: "", toolCalls: [], usage: noUsage },
+    [[{ id: 1, event: { event: "status", data: { status: "responding", delta: "x" } } }]]
+  )
+  const outcome = { status: "COMPLETED", output: "", usage: noUsage } as const
+  assert.isTrue(yield* runs.finish(execution, outcome, { at: yield* now, firstTokenAt: null }))
+  /** Its events, its steps, and whether it is still there. */
+  return Effect.gen(function* () {
+    return [
+      (yield* (yield* RunEventRepo).read(id, 0, 9)).length,
+      (yield* (yield* RunJournal).steps(id)).size,
+      Option.isSome(yield* runs.find(id))
+    ]
+  })
+})
+
+describe("Upkeep", () => {
+  it.effect(
+    "forgets the events of a run in a minute of their time, and its journal and turns at theirs",
+    () =>
+      Effect.gen(function* () {
+        const [ofTask, ofTurn] = [yield* makeEnded("task"), yield* makeEnded("turn")]
+        yield* Upkeep.start
+        const kept = Effect.all([ofTask, ofTurn])
+        yield* TestClock.adjust(settings.eventMillis)
+        assert.deepStrictEqual(yield* kept, [
+          [1, 1, true],
+          [1, 1, true]
+        ])
+        yield* TestClock.adjust("61 seconds")
+        assert.deepStrictEqual(yield* kept, [
+          [0, 1, true],
+          [0, 1, true]
+        ])
+        yield* TestClock.adjust(settings.journalMillis - settings.eventMillis - 61_000)
+        assert.deepStrictEqual(yield* kept, [
+          [0, 1, true],
+          [0, 1, true]
+        ])
+        yield* TestClock.adjust("61 seconds")
+        assert.deepStrictEqual(yield* kept, [
+          [0, 0, true],
+          [0, 0, false]
+        ])
+      }).pipe(Effect.scoped, Effect.provide(layerAtRest(settings)))
+  )
+})

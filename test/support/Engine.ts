@@ -1,0 +1,142 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import { TestClock } from "effect/testing"
+import * as Application from "../../src/Layers/Application.ts"
+import * as Repo from "../../src/Layers/Repo.ts"
+import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import { Unavailable } from "../../src/Schemas/Errors.ts"
+import type { RunId } from "../../src/Schemas/Ids.ts"
+import type { InferenceRequest } from "../../src/Schemas/Inference.ts"
+import type { StoredRun } from "../../src/Schemas/Run.ts"
+import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import * as Engine from "../../src/Services/Engine.ts"
+import { Inference } from "../../src/Services/Inference.ts"
+import { RunJournal } from "../../src/Services/RunJournal.ts"
+import { RunRepo } from "../../src/Services/RunRepo.ts"
+import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
+import { ScriptedModel } from "./Service.ts"
+
+type Fault = Effect.Effect<void, Unavailable>
+
+/** What happens to calls of the store by their names, and to `model`: before they are made, and after. */
+export class Faults extends Context.Service<
+  Faults,
+  { before: (call: string) => Fault; after: (call: string) => Fault }
+>()("agentd/test/Faults") {}
+
+export const away = Effect.fail(new Unavailable({ error: "the database is away" }))
+
+const faulty = <S extends object>(service: S, faults: Faults["Service"]): S =>
+  Object.fromEntries(
+    Object.entries(service).map(([name, method]) => [
+      name,
+      (...given: ReadonlyArray<unknown>) =>
+        Effect.suspend(() => faults.before(name)).pipe(
+          Effect.andThen(Effect.suspend(() => method(...given) as Effect.Effect<unknown, Unavailable>)),
+          Effect.tap(() => Effect.suspend(() => faults.after(name)))
+        )
+    ])
+  ) as S
+
+const layerPorts = Layer.mergeAll(
+  Layer.effect(
+    ConversationRepo,
+    Effect.zipWith(ConversationRepo, Faults, (repo, faults) => {
+      const { addReply } = repo
+      return { ...repo, ...faulty({ addReply }, faults) }
+    })
+  ),
+  Layer.effect(RunRepo, Effect.zipWith(RunRepo, Faults, faulty)),
+  Layer.effect(RunJournal, Effect.zipWith(RunJournal, Faults, faulty))
+)
+
+const layerModel = Layer.effect(
+  Inference,
+  Effect.gen(function* () {
+    const faults = yield* Faults
+    const model = yield* ScriptedModel
+    return Inference.of({
+      model: () =>
+        Effect.as(
+          Effect.suspend(() => faults.before("model")),
+          {
+            stream: (request) => {
+              model.requests.push(request)
+              return model.script(request)
+            }
+          }
+        )
+    })
+  })
+)
+
+/** Every use case in memory, with a model that the test scripts, and a store that fails as it says. */
+export const layerFaulty = (settings: Partial<SettingsShape> = {}) =>
+  Application.layerWith(layerModel).pipe(
+    Layer.provideMerge(
+      Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] })
+    ),
+    Layer.provideMerge(layerPorts),
+    Layer.provideMerge(Layer.mergeAll(Repo.layerMemory, ScriptedModel.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Layer.sync(Faults, () => ({ before: () => Effect.void, after: () => Effect.void })),
+        Layer.succeed(Settings, { ...Settings.defaults, ...settings })
+      )
+    )
+  )
+
+export const stored = Effect.fnUntraced(function* (id: RunId) {
+  const repo = yield* RunRepo
+  return Option.getOrThrow(yield* repo.find(id))
+})
+
+/** Lets the executor work until the run has ended; a run that never ends fails the test by its time-out. */
+export const ended = Effect.fnUntraced(function* (id: RunId, step = 1) {
+  let run: StoredRun = yield* stored(id)
+  while (run.status === "PENDING" || run.status === "RUNNING") {
+    yield* TestClock.adjust(step)
+    run = yield* stored(id)
+  }
+  return run
+})
+
+/** What the user asked for. */
+export const promptOf = ({ messages: [first] }: InferenceRequest) =>
+  first?.role === "user" ? first.content : ""
+
+/** An executor, until it is stopped. */
+export const start = Effect.gen(function* () {
+  const scope = yield* Scope.make()
+  yield* Layer.buildWithScope(Engine.layerTasks, scope)
+  return { stop: Scope.close(scope, Exit.void) }
+})
+
+/** The same on another node over the same store, under its own name and with its own places. */
+export const startNode = Effect.fnUntraced(function* (
+  worker: string,
+  executor: typeof Engine.layerTasks | typeof Engine.layerTurns = Engine.layerTasks
+) {
+  const settings = { ...(yield* Settings), worker }
+  const scope = yield* Scope.make()
+  const node = executor.pipe(
+    Layer.provide(Engine.layer),
+    Layer.provide(Layer.succeed(Settings, settings)),
+    Layer.fresh
+  )
+  yield* Layer.buildWithScope(node, scope)
+  return { stop: Scope.close(scope, Exit.void) }
+})
+
+/** To a moment at which nothing polls for the next 100 ms, neither executors nor readers that begin there. */
+export const betweenPolls = TestClock.adjust(1_230)
+
+/** Turns of the fibers within one millisecond: what has happened then waited for no poll. */
+export const withinOneMilli = Effect.andThen(
+  TestClock.adjust(1),
+  Effect.replicateEffect(TestClock.adjust(0), 50)
+)
