@@ -132,7 +132,7 @@ export const planBacklog = (
 }
 
 /** The run that a job makes at `at`, as a task without any choice of its own. */
-export const runOf = (
+export const runOfJob = (
   job: Pick<DueJob, "id" | "workspaceId" | "projectId" | "agentId" | "prompt">,
   id: RunId,
   at: Date

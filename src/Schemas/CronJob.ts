@@ -92,3 +92,35 @@ export const StoredCronJob = Schema.Struct({ ...CronJob.fields, nextFireAt: Sche
 export type StoredCronJob = typeof StoredCronJob.Type
 
 export const toCronJob = ({ nextFireAt: _, ...job }: StoredCronJob): CronJob => job
+
+/** A job that is to be stored: switched on, first due at `nextFireAt`. */
+export const newCronJob = (
+  input: CreateCronJob,
+  given: { readonly id: CronJobId; readonly at: Date; readonly nextFireAt: Date | null }
+): Omit<StoredCronJob, "agent"> => ({
+  id: given.id,
+  workspaceId: input.workspaceId,
+  projectId: input.projectId ?? null,
+  name: input.name,
+  description: input.description ?? null,
+  schedule: input.schedule,
+  prompt: input.prompt,
+  timezone: input.timezone ?? defaultTimezone,
+  isActive: true,
+  agentId: input.agentId ?? null,
+  nextFireAt: given.nextFireAt,
+  createdAt: given.at,
+  updatedAt: given.at
+})
+
+/**
+ * What a change does to when a job is due (CONTRACT.md section 6): `countsFromNow` that it is due anew, and
+ * `isAsked` that its schedule has to be read for that. What could be read when it was stored may be unreadable now,
+ * by a time zone that is no more: it is not read without need.
+ */
+export const planUpdate = (job: StoredCronJob, patch: UpdateCronJob) => {
+  const { isActive, schedule, timezone } = { ...job, ...patch }
+  const countsFromNow = schedule !== job.schedule || timezone !== job.timezone || isActive !== job.isActive
+  const isAsked = "schedule" in patch || "timezone" in patch || (countsFromNow && isActive)
+  return { countsFromNow, isAsked, isActive, schedule, timezone }
+}

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { ToolCall, ToolResult } from "./Tool.ts"
-import { Usage } from "./Usage.ts"
+import { addUsage, noUsage, Usage } from "./Usage.ts"
 
 /** One finished step of the agent loop: an answer of the model, or the result of a tool call. */
 export const JournalStep = Schema.Union([
@@ -13,3 +13,16 @@ export const JournalStep = Schema.Union([
   Schema.Struct({ type: Schema.Literal("tool"), result: ToolResult })
 ])
 export type JournalStep = typeof JournalStep.Type
+
+/** How many answers of the model are among the steps, and what they cost. */
+export const answersOf = (
+  steps: Iterable<JournalStep>
+): { readonly count: number; readonly usage: Usage } => {
+  let [count, usage] = [0, noUsage]
+  for (const step of steps) {
+    if (step.type !== "model") continue
+    count++
+    usage = addUsage(usage, step.usage)
+  }
+  return { count, usage }
+}

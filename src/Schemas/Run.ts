@@ -9,11 +9,11 @@ import {
   RunId,
   WorkspaceId
 } from "./Ids.ts"
-import type { JournalStep } from "./Journal.ts"
+import { answersOf, type JournalStep } from "./Journal.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { ToolResult } from "./Tool.ts"
-import { addUsage, noUsage, Usage } from "./Usage.ts"
+import { noUsage, Usage } from "./Usage.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
 export const RunStatus = Schema.Literals([
@@ -176,6 +176,25 @@ export const newRun = (
   updatedAt: given.createdAt
 })
 
+/** The run of a task. */
+export const runOfTask = (
+  input: CreateTask,
+  given: { readonly id: RunId; readonly agentId: AgentId | null; readonly at: Date }
+): StoredRun =>
+  newRun({
+    id: given.id,
+    workspaceId: input.workspaceId,
+    projectId: input.projectId ?? null,
+    prompt: input.prompt,
+    createdAt: given.at,
+    agentId: given.agentId,
+    autonomyLevel: input.autonomyLevel ?? "semi-autonomous",
+    selectedProvider: input.selectedProvider ?? null,
+    selectedModel: input.selectedModel ?? null,
+    providerKeyId: input.providerKeyId ?? null,
+    connectorIds: input.connectorIds ?? null
+  })
+
 /** Whether a status never changes again. */
 export const isTerminal = (status: RunStatus): boolean =>
   status === "COMPLETED" || status === "FAILED" || status === "CANCELLED"
@@ -205,10 +224,7 @@ const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens +
 /** A run with its finished steps in order. What it cost is at least what its steps did. */
 export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, JournalStep>): RunDetail => {
   const ordered = Array.from(steps).sort(([a], [b]) => a - b)
-  const spent = ordered.reduce(
-    (usage, [, step]) => (step.type === "model" ? addUsage(usage, step.usage) : usage),
-    noUsage
-  )
+  const { usage: spent } = answersOf(steps.values())
   return {
     ...toRun(stored),
     agentId: stored.agentId,

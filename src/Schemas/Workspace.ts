@@ -23,6 +23,21 @@ export const Workspace = Schema.Struct({
 })
 export type Workspace = typeof Workspace.Type
 
+/** A workspace that is to be stored. */
+export const newWorkspace = (given: {
+  readonly id: WorkspaceId
+  readonly name: string
+  readonly plan: Plan
+  readonly at: Date
+}): Workspace => ({
+  id: given.id,
+  name: given.name,
+  plan: given.plan,
+  defaultProviderKeyId: null,
+  createdAt: given.at,
+  updatedAt: given.at
+})
+
 /** A workspace as a caller sees it: with the caller's own role. */
 export const WorkspaceView = Schema.Struct({ ...Workspace.fields, role: Role }).annotate({
   identifier: "Workspace"
@@ -58,3 +73,9 @@ export type AddMember = typeof AddMember.Type
 
 /** How many connectors may be active at once; null is no limit (specification, Limits). */
 export const activeConnectorLimit = (plan: Plan): number | null => (plan === "free" ? 5 : null)
+
+/** Whether a user is the only owner, whom a workspace has to keep. */
+export const isOnlyOwner = (members: ReadonlyArray<Member>, userId: UserId): boolean => {
+  const owners = members.filter(({ role }) => role === "owner")
+  return owners.length === 1 && owners[0]?.userId === userId
+}

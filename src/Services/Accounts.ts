@@ -8,7 +8,7 @@ import { type AccountCommand, AccountError, type AccountResult } from "../Schema
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import { Email } from "../Schemas/User.ts"
-import { type Plan, WorkspaceName } from "../Schemas/Workspace.ts"
+import { newWorkspace, type Plan, WorkspaceName } from "../Schemas/Workspace.ts"
 import { Auth } from "./Auth.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
@@ -29,40 +29,11 @@ export class Accounts extends Context.Service<
   static readonly layer = Layer.effect(
     Accounts,
     Effect.gen(function* () {
-      const auth = yield* Auth
-      const ids = yield* Ids
       const transaction = yield* Transaction
       const users = yield* UserRepo
       const workspaces = yield* WorkspaceRepo
 
-      const createUser = Effect.fnUntraced(function* (address: string) {
-        const email = yield* emailOf(address)
-        const user = { id: yield* ids.make<UserId>("user"), email, createdAt: yield* now }
-        yield* users.insert(user)
-        return user
-      })
-      const requireUser = Effect.fnUntraced(function* (address: string) {
-        const found = yield* users.findByEmail(yield* emailOf(address))
-        return Option.isSome(found) ? found.value : yield* failed(`there is no user ${address}`)
-      })
-      const createWorkspace = Effect.fnUntraced(function* (name: string, owner: UserId, plan: Plan) {
-        const at = yield* now
-        const id = yield* ids.make<WorkspaceId>("workspace")
-        yield* workspaces.insert({
-          id,
-          name: yield* nameOf(name),
-          plan,
-          defaultProviderKeyId: null,
-          createdAt: at,
-          updatedAt: at
-        })
-        yield* workspaces.addMember(id, owner, "owner", at)
-        return id
-      })
-      const issue = Effect.fnUntraced(function* (userId: UserId, name: string, expiresAt: Date | null) {
-        const { secret } = yield* auth.issue({ userId, name, expiresAt })
-        return Redacted.value(secret)
-      })
+      const { createUser, createWorkspace, issue, requireUser, requireWorkspace } = yield* makeParts
 
       const perform = Effect.fnUntraced(function* (command: AccountCommand) {
         switch (command.command) {
@@ -89,11 +60,8 @@ export class Accounts extends Context.Service<
               command.expiresInDays === null
                 ? null
                 : new Date((yield* now).getTime() + command.expiresInDays * dayMillis)
-            return {
-              userId: user.id,
-              email: user.email,
-              token: yield* issue(user.id, "command line", expiresAt)
-            }
+            const token = yield* issue(user.id, "command line", expiresAt)
+            return { userId: user.id, email: user.email, token }
           }
           case "workspace create": {
             const owner = yield* requireUser(command.owner)
@@ -107,11 +75,6 @@ export class Accounts extends Context.Service<
           }
         }
       })
-      const requireWorkspace = Effect.fnUntraced(function* (id: WorkspaceId) {
-        const found = yield* workspaces.find(id)
-        return Option.isSome(found) ? found.value : yield* failed(`there is no workspace ${id}`)
-      })
-
       return Accounts.of({
         execute: Effect.fn("Accounts.execute")((command) =>
           transaction
@@ -122,6 +85,41 @@ export class Accounts extends Context.Service<
     })
   )
 }
+
+/** What the commands are made of, each within the transaction of its command. */
+const makeParts = Effect.gen(function* () {
+  const auth = yield* Auth
+  const ids = yield* Ids
+  const users = yield* UserRepo
+  const workspaces = yield* WorkspaceRepo
+
+  const createUser = Effect.fnUntraced(function* (address: string) {
+    const email = yield* emailOf(address)
+    const user = { id: yield* ids.make<UserId>("user"), email, createdAt: yield* now }
+    yield* users.insert(user)
+    return user
+  })
+  const requireUser = Effect.fnUntraced(function* (address: string) {
+    const found = yield* users.findByEmail(yield* emailOf(address))
+    return Option.isSome(found) ? found.value : yield* failed(`there is no user ${address}`)
+  })
+  const createWorkspace = Effect.fnUntraced(function* (name: string, owner: UserId, plan: Plan) {
+    const at = yield* now
+    const id = yield* ids.make<WorkspaceId>("workspace")
+    yield* workspaces.insert(newWorkspace({ id, name: yield* nameOf(name), plan, at }))
+    yield* workspaces.addMember(id, owner, "owner", at)
+    return id
+  })
+  const issue = Effect.fnUntraced(function* (userId: UserId, name: string, expiresAt: Date | null) {
+    const { secret } = yield* auth.issue({ userId, name, expiresAt })
+    return Redacted.value(secret)
+  })
+  const requireWorkspace = Effect.fnUntraced(function* (id: WorkspaceId) {
+    const found = yield* workspaces.find(id)
+    return Option.isSome(found) ? found.value : yield* failed(`there is no workspace ${id}`)
+  })
+  return { createUser, createWorkspace, issue, requireUser, requireWorkspace }
+})
 
 const failed = (error: string) => new AccountError({ error })
 

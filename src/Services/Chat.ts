@@ -7,15 +7,14 @@ import { type Agent, type AgentInactive, requireActive } from "../Schemas/Agent.
 import {
   type Conversation,
   ConversationBusy,
-  type Message,
   type SendMessage,
-  titleOf,
+  type StoredConversation,
   toConversation
 } from "../Schemas/Conversation.ts"
 import { Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
-import { newRun } from "../Schemas/Run.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
+import { type NewTurn, newTurn } from "../Schemas/Turn.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
@@ -68,102 +67,42 @@ export class Chat extends Context.Service<
     Chat,
     Effect.gen(function* () {
       const access = yield* Access
-      const agents = yield* AgentRepo
       const conversations = yield* ConversationRepo
       const engine = yield* Engine
       const ids = yield* Ids
       const references = yield* References
       const runEvents = yield* RunEvents
-      const runs = yield* RunRepo
       const signals = yield* Signals
-      const transaction = yield* Transaction
 
       const visible = Effect.fnUntraced(function* (user: User, id: ConversationId) {
         return yield* access.visible(user, "conversation", yield* conversations.find(id))
       })
 
-      const resolve = Effect.fn("Chat.resolve")(function* (input: SendMessage) {
-        const resolved = yield* references.resolve(input.workspaceId, input)
-        const existing = resolved.conversation
-        if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {
-          return yield* new InvalidInput({ error: "projectId: is not the project of this conversation" })
-        }
-        const agent: Agent | null =
-          resolved.agent ??
-          (existing?.agentId == null ? null : Option.getOrNull(yield* agents.find(existing.agentId)))
-        yield* Effect.fromResult(requireActive(agent))
-        return { existing, agent }
-      })
+      const resolve = yield* makeResolve
+      const store = yield* makeStore
 
       const send = Effect.fn("Chat.send")(function* (user: User, input: SendMessage) {
         yield* access.member(user, input.workspaceId)
         const { agent, existing } = yield* resolve(input)
-        const at = yield* now
-        const turnId = yield* ids.make<RunId>("turn")
-        const message: Message = {
-          id: yield* ids.make<MessageId>("message"),
-          role: "USER",
-          content: input.content,
-          createdAt: at
-        }
-        const conversation = {
-          ...(existing ?? {
-            id: yield* ids.make<ConversationId>("conversation"),
-            workspaceId: input.workspaceId,
-            projectId: input.projectId ?? null,
-            title: titleOf(input.content),
-            ownerId: user.id,
-            createdAt: at
-          }),
-          agentId: agent?.id ?? null,
-          updatedAt: at
-        }
-        const run = newRun({
-          id: turnId,
-          workspaceId: conversation.workspaceId,
-          projectId: conversation.projectId,
-          agentId: conversation.agentId,
-          prompt: input.content,
-          turn: { conversationId: conversation.id, replyId: yield* ids.make<MessageId>("message") },
-          autonomyLevel: input.autonomyLevel ?? "autonomous",
-          providerKeyId: input.providerKeyId ?? null,
-          createdAt: at
+        const turn = newTurn({
+          input,
+          existing,
+          agent,
+          sender: user.id,
+          ids: {
+            turn: yield* ids.make<RunId>("turn"),
+            message: yield* ids.make<MessageId>("message"),
+            reply: yield* ids.make<MessageId>("message"),
+            conversation: yield* ids.make<ConversationId>("conversation")
+          },
+          at: yield* now
         })
-        const first: NumberedEvent = {
-          id: 1,
-          event: {
-            event: "conversation",
-            data: {
-              conversationId: conversation.id,
-              title: conversation.title,
-              agentId: conversation.agentId,
-              messageId: message.id,
-              turnId,
-              created: existing === null
-            }
-          }
-        }
-        const store = (start?: Start) =>
-          transaction.run(
-            Effect.gen(function* () {
-              if (existing === null) yield* conversations.insert(conversation)
-              if (!(yield* conversations.claimTurn(conversation.id, turnId))) {
-                return yield* new ConversationBusy({
-                  error: "conversationId: still answering the message before"
-                })
-              }
-              if (agent !== null && existing !== null && existing.agentId !== agent.id) {
-                yield* conversations.setAgent(conversation.id, agent.id)
-              }
-              yield* conversations.addMessage(conversation.id, message)
-              return yield* runs.insert(run, start, [[first]])
-            })
-          )
+        const { first, run } = turn
         const follow = (after: number) =>
-          runEvents.follow(turnId, after, access.isMember(user, conversation.workspaceId))
+          runEvents.follow(run.id, after, access.isMember(user, run.workspaceId))
         const live = yield* LiveEvents.make
         yield* live.offer(first)
-        const isHere = yield* engine.submit(run, store, live)
+        const isHere = yield* engine.submit(run, (start) => store(turn, existing, start), live)
         return isHere ? continued(live.stream, follow) : follow(0)
       })
 
@@ -193,6 +132,50 @@ export class Chat extends Context.Service<
     })
   )
 }
+
+/** The conversation that a message names, and the agent that answers it: both may receive it now. */
+const makeResolve = Effect.gen(function* () {
+  const agents = yield* AgentRepo
+  const references = yield* References
+
+  return Effect.fn("Chat.resolve")(function* (input: SendMessage) {
+    const resolved = yield* references.resolve(input.workspaceId, input)
+    const existing = resolved.conversation
+    if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {
+      return yield* new InvalidInput({ error: "projectId: is not the project of this conversation" })
+    }
+    const agent: Agent | null =
+      resolved.agent ??
+      (existing?.agentId == null ? null : Option.getOrNull(yield* agents.find(existing.agentId)))
+    yield* Effect.fromResult(requireActive(agent))
+    return { existing, agent }
+  })
+})
+
+/** Stores a message together with the turn that answers it; true: the turn is RUNNING here. */
+const makeStore = Effect.gen(function* () {
+  const conversations = yield* ConversationRepo
+  const runs = yield* RunRepo
+  const transaction = yield* Transaction
+
+  return (turn: NewTurn, existing: StoredConversation | null, start?: Start) =>
+    transaction.run(
+      Effect.gen(function* () {
+        const { conversation, first, message, run } = turn
+        if (existing === null) yield* conversations.insert(conversation)
+        if (!(yield* conversations.claimTurn(conversation.id, run.id))) {
+          return yield* new ConversationBusy({
+            error: "conversationId: still answering the message before"
+          })
+        }
+        if (existing !== null && conversation.agentId !== null && existing.agentId !== conversation.agentId) {
+          yield* conversations.setAgent(conversation.id, conversation.agentId)
+        }
+        yield* conversations.addMessage(conversation.id, message)
+        return yield* runs.insert(run, start, [[first]])
+      })
+    )
+})
 
 /** What is told here as it happens, and what others tell when the work goes on elsewhere or later. */
 const continued = (

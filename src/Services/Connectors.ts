@@ -53,40 +53,17 @@ export class Connectors extends Context.Service<
     Connectors,
     Effect.gen(function* () {
       const access = yield* Access
-      const box = yield* SecretBox
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* ConnectorRepo
       const requireRoom = yield* makeRequireRoom
+      const split = yield* makeSplit
       const transaction = yield* Transaction
       const workspaces = yield* WorkspaceRepo
 
       const visible = Effect.fnUntraced(function* (user: User, id: ConnectorId) {
         return yield* access.visible(user, "connector", yield* repo.find(id))
       })
-
-      const seal = (row: string, field: string, secret: Schema.Json) =>
-        box
-          .seal(row, Redacted.make(JSON.stringify(secret)))
-          .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `metadata.${field}: ${error}` })))
-
-      /** What is stored of metadata: the credential apart, and the headers, where keys are too, sealed. */
-      const split = Effect.fnUntraced(function* (id: ConnectorId, given: ConnectorMetadata) {
-        const { credential, headers, ...metadata } = given
-        return {
-          metadata:
-            headers === undefined
-              ? metadata
-              : { ...metadata, headers: yield* seal(headersRow(id), "headers", headers) },
-          sealedCredential: credential === undefined ? null : yield* seal(id, "credential", credential)
-        }
-      })
-
-      /** What a connector could never be used with is refused while somebody is there to read it. */
-      const requireUsable = (type: string | null, metadata: ConnectorMetadata | undefined) => {
-        const problem = metadata === undefined ? undefined : serverProblem(type, metadata)
-        return problem === undefined ? Effect.void : Effect.fail(new InvalidInput({ error: problem }))
-      }
 
       return Connectors.of({
         create: Effect.fn("Connectors.create")(function* (user, input) {
@@ -156,4 +133,31 @@ export class Connectors extends Context.Service<
       })
     })
   )
+}
+
+/** What is stored of metadata: the credential apart, and the headers, where keys are too, sealed. */
+const makeSplit = Effect.gen(function* () {
+  const box = yield* SecretBox
+
+  const seal = (row: string, field: string, secret: Schema.Json) =>
+    box
+      .seal(row, Redacted.make(JSON.stringify(secret)))
+      .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `metadata.${field}: ${error}` })))
+
+  return Effect.fnUntraced(function* (id: ConnectorId, given: ConnectorMetadata) {
+    const { credential, headers, ...metadata } = given
+    return {
+      metadata:
+        headers === undefined
+          ? metadata
+          : { ...metadata, headers: yield* seal(headersRow(id), "headers", headers) },
+      sealedCredential: credential === undefined ? null : yield* seal(id, "credential", credential)
+    }
+  })
+})
+
+/** What a connector could never be used with is refused while somebody is there to read it. */
+const requireUsable = (type: string | null, metadata: ConnectorMetadata | undefined) => {
+  const problem = metadata === undefined ? undefined : serverProblem(type, metadata)
+  return problem === undefined ? Effect.void : Effect.fail(new InvalidInput({ error: problem }))
 }

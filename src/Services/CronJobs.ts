@@ -9,7 +9,9 @@ import {
   type CronJob,
   defaultPreviewCount,
   defaultTimezone,
+  newCronJob,
   type PreviewSchedule,
+  planUpdate,
   toCronJob,
   type UpdateCronJob
 } from "../Schemas/CronJob.ts"
@@ -83,21 +85,8 @@ export class CronJobs extends Context.Service<
           const at = yield* now
           const timezone = input.timezone ?? defaultTimezone
           const [nextFireAt] = yield* instants(input.schedule, timezone, yield* fires.now, 1)
-          const job = yield* repo.insert({
-            id: yield* ids.make<CronJobId>("cronJob"),
-            workspaceId: input.workspaceId,
-            projectId: input.projectId ?? null,
-            name: input.name,
-            description: input.description ?? null,
-            schedule: input.schedule,
-            prompt: input.prompt,
-            timezone,
-            isActive: true,
-            agentId: input.agentId ?? null,
-            nextFireAt: nextFireAt ?? null,
-            createdAt: at,
-            updatedAt: at
-          })
+          const id = yield* ids.make<CronJobId>("cronJob")
+          const job = yield* repo.insert(newCronJob(input, { id, at, nextFireAt: nextFireAt ?? null }))
           yield* signals.publish({ type: "cron" })
           return toCronJob(job)
         }),
@@ -123,18 +112,11 @@ export class CronJobs extends Context.Service<
               Effect.gen(function* () {
                 const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
                 yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
-                const { isActive, schedule, timezone } = { ...job, ...patch }
-                const countsFromNow =
-                  schedule !== job.schedule || timezone !== job.timezone || isActive !== job.isActive
-                // What could be read when it was stored may be unreadable now: a time zone that is no more.
-                const isAsked = "schedule" in patch || "timezone" in patch || (countsFromNow && isActive)
+                const { countsFromNow, isActive, isAsked, schedule, timezone } = planUpdate(job, patch)
                 const [next] = isAsked ? yield* instants(schedule, timezone, yield* fires.now, 1) : []
                 const nextFireAt = isActive ? (next ?? null) : null
-                const updated = yield* repo.update(
-                  id,
-                  countsFromNow ? { ...patch, nextFireAt } : patch,
-                  yield* now
-                )
+                const changes = countsFromNow ? { ...patch, nextFireAt } : patch
+                const updated = yield* repo.update(id, changes, yield* now)
                 return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
               })
             )

@@ -4,16 +4,16 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
-import { runOf } from "../Schemas/CronFire.ts"
+import { runOfJob } from "../Schemas/CronFire.ts"
 import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import {
   type CreateTask,
-  newRun,
   type Run,
   type RunDetail,
   RunFinished,
   type RunStatus,
+  runOfTask,
   type StoredRun,
   toRun,
   toRunDetail
@@ -111,27 +111,14 @@ export class Runs extends Context.Service<
           yield* access.member(user, input.workspaceId)
           const { agent } = yield* references.resolve(input.workspaceId, input)
           yield* Effect.fromResult(requireActive(agent))
-          const run = newRun({
-            id: yield* ids.make<RunId>("run"),
-            workspaceId: input.workspaceId,
-            projectId: input.projectId ?? null,
-            prompt: input.prompt,
-            createdAt: yield* now,
-            agentId: agent?.id ?? null,
-            autonomyLevel: input.autonomyLevel ?? "semi-autonomous",
-            selectedProvider: input.selectedProvider ?? null,
-            selectedModel: input.selectedModel ?? null,
-            providerKeyId: input.providerKeyId ?? null,
-            connectorIds: input.connectorIds ?? null
-          })
-          return yield* submit(run)
+          const id = yield* ids.make<RunId>("run")
+          return yield* submit(runOfTask(input, { id, agentId: agent?.id ?? null, at: yield* now }))
         }),
         createOfJob: Effect.fn("Runs.createOfJob")(function* (user, id) {
           const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
           const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
           yield* Effect.fromResult(requireActive(agent))
-          const run = runOf(job, yield* ids.make<RunId>("run"), yield* now)
-          return yield* submit(run)
+          return yield* submit(runOfJob(job, yield* ids.make<RunId>("run"), yield* now))
         }),
         get: Effect.fn("Runs.get")(function* (user, id) {
           return yield* detail(yield* visible(user, id))

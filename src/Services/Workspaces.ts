@@ -10,14 +10,16 @@ import {
   type Unavailable,
   unknownReference
 } from "../Schemas/Errors.ts"
-import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ProviderKeyId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { Email, User } from "../Schemas/User.ts"
-import type {
-  AddMember,
-  CreateWorkspace,
-  Member,
-  UpdateWorkspace,
-  WorkspaceView
+import {
+  type AddMember,
+  type CreateWorkspace,
+  isOnlyOwner,
+  type Member,
+  newWorkspace,
+  type UpdateWorkspace,
+  type WorkspaceView
 } from "../Schemas/Workspace.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
@@ -63,34 +65,11 @@ export class Workspaces extends Context.Service<
     Workspaces,
     Effect.gen(function* () {
       const ids = yield* Ids
-      const keys = yield* ProviderKeyRepo
       const repo = yield* WorkspaceRepo
       const transaction = yield* Transaction
       const users = yield* UserRepo
 
-      const get = Effect.fn("Workspaces.get")(function* (user: User, id: WorkspaceId) {
-        const role = yield* repo.role(id, user.id)
-        const workspace = yield* repo.find(id)
-        return Option.isSome(role) && Option.isSome(workspace)
-          ? { ...workspace.value, role: role.value }
-          : yield* notFound("workspace")
-      })
-      /** Within a transaction: who is an owner now stays one until it ends. */
-      const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
-        yield* get(user, id)
-        yield* repo.lock(id)
-        const workspace = yield* get(user, id)
-        if (workspace.role === "owner") return workspace
-        return yield* new Forbidden({ error: "only an owner of the workspace may do this" })
-      })
-
-      /** Behind the lock of the workspace: one who is alone as owner stays one. */
-      const requireOtherOwner = Effect.fnUntraced(function* (id: WorkspaceId, userId: UserId) {
-        const owners = (yield* repo.members(id)).filter(({ role }) => role === "owner")
-        if (owners.length === 1 && owners[0]?.userId === userId) {
-          return yield* new Forbidden({ error: "a workspace must keep an owner" })
-        }
-      })
+      const { get, requireOtherOwner, requireOwner, requireOwnKey } = yield* makeChecks
 
       return Workspaces.of({
         get,
@@ -99,14 +78,7 @@ export class Workspaces extends Context.Service<
             Effect.gen(function* () {
               const at = yield* now
               const id = yield* ids.make<WorkspaceId>("workspace")
-              const workspace = {
-                id,
-                name,
-                plan: "free" as const,
-                defaultProviderKeyId: null,
-                createdAt: at,
-                updatedAt: at
-              }
+              const workspace = newWorkspace({ id, name, plan: "free", at })
               yield* repo.insert(workspace)
               yield* repo.addMember(id, user.id, "owner", at)
               return { ...workspace, role: "owner" as const }
@@ -118,11 +90,7 @@ export class Workspaces extends Context.Service<
           transaction.run(
             Effect.gen(function* () {
               const workspace = yield* requireOwner(user, id)
-              const { defaultProviderKeyId } = patch
-              if (defaultProviderKeyId != null) {
-                const key = Option.getOrUndefined(yield* keys.find(defaultProviderKeyId))
-                if (key?.workspaceId !== id) return yield* unknownReference("defaultProviderKeyId")
-              }
+              yield* requireOwnKey(id, patch.defaultProviderKeyId)
               if (Object.keys(patch).length > 0)
                 yield* repo.update(id, { ...workspace, ...patch }, yield* now)
               return yield* get(user, id)
@@ -162,3 +130,39 @@ export class Workspaces extends Context.Service<
     })
   )
 }
+
+/** What has to hold before a workspace is shown or changed. */
+const makeChecks = Effect.gen(function* () {
+  const keys = yield* ProviderKeyRepo
+  const repo = yield* WorkspaceRepo
+
+  const get = Effect.fn("Workspaces.get")(function* (user: User, id: WorkspaceId) {
+    const role = yield* repo.role(id, user.id)
+    const workspace = yield* repo.find(id)
+    return Option.isSome(role) && Option.isSome(workspace)
+      ? { ...workspace.value, role: role.value }
+      : yield* notFound("workspace")
+  })
+  /** Within a transaction: who is an owner now stays one until it ends. */
+  const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
+    yield* get(user, id)
+    yield* repo.lock(id)
+    const workspace = yield* get(user, id)
+    if (workspace.role === "owner") return workspace
+    return yield* new Forbidden({ error: "only an owner of the workspace may do this" })
+  })
+
+  /** Behind the lock of the workspace: one who is alone as owner stays one. */
+  const requireOtherOwner = Effect.fnUntraced(function* (id: WorkspaceId, userId: UserId) {
+    if (!isOnlyOwner(yield* repo.members(id), userId)) return
+    return yield* new Forbidden({ error: "a workspace must keep an owner" })
+  })
+
+  const requireOwnKey = Effect.fnUntraced(function* (id: WorkspaceId, key: ProviderKeyId | null | undefined) {
+    if (key == null) return
+    const found = Option.getOrUndefined(yield* keys.find(key))
+    if (found?.workspaceId !== id) return yield* unknownReference("defaultProviderKeyId")
+  })
+
+  return { get, requireOwner, requireOtherOwner, requireOwnKey }
+})

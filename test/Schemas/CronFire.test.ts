@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { type DueJob, planBacklog, planFire, runOf, toCronFire } from "../../src/Schemas/CronFire.ts"
+import { type DueJob, planBacklog, planFire, runOfJob, toCronFire } from "../../src/Schemas/CronFire.ts"
 import type { AgentId, CronJobId, RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 
 const date = (iso: string) => new Date(iso)
@@ -153,7 +153,7 @@ describe("what a slot leaves", () => {
     const at = date("2026-11-20T08:00:00.004Z")
     const job = jobOf({ agentId: "agent_1" as AgentId })
     const id = "run_1" as RunId
-    assert.deepInclude(runOf(job, id, at), {
+    assert.deepInclude(runOfJob(job, id, at), {
       id,
       cronJobId: job.id,
       agentId: job.agentId,

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type DueJob, runOf } from "../../src/Schemas/CronFire.ts"
+import { type DueJob, runOfJob } from "../../src/Schemas/CronFire.ts"
 import type { StoredCronJob } from "../../src/Schemas/CronJob.ts"
 import type { RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
@@ -35,7 +35,7 @@ const subject = Effect.gen(function* () {
   const ledger = (job: { readonly id: StoredCronJob["id"] }) =>
     fires.list({ cronJobId: job.id, limit: 100, offset: 0 })
   const newRunOf = (job: Pick<DueJob, "id" | "workspaceId" | "projectId" | "agentId" | "prompt">) =>
-    Effect.map(newId<RunId>("run"), (id) => runOf(job, id, at(7)))
+    Effect.map(newId<RunId>("run"), (id) => runOfJob(job, id, at(7)))
   return { claim, fires, jobs, ledger, make, newRunOf, next, transact, workspaceId }
 })
 

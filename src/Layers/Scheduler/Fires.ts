@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import { type FirePlan, planBacklog, planFire, runOf } from "../../Schemas/CronFire.ts"
+import { type FirePlan, planBacklog, planFire, runOfJob } from "../../Schemas/CronFire.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import { CronFireRepo, type NewFire } from "../../Services/CronFireRepo.ts"
 import { Ids } from "../../Services/Ids.ts"
@@ -45,7 +45,7 @@ export const layer = Layer.effect(
         outcome: "missed",
         run: null
       }))
-      const run = plan.outcome === "fired" ? runOf(job, yield* ids.make<RunId>("run"), at) : null
+      const run = plan.outcome === "fired" ? runOfJob(job, yield* ids.make<RunId>("run"), at) : null
       slots.push({ cronJobId: job.id, scheduledAt: plan.slot, outcome: plan.outcome, run })
       return { slots, rest: missed?.rest ?? null }
     })

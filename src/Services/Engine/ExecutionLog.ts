@@ -4,7 +4,7 @@ import * as Latch from "effect/Latch"
 import * as Semaphore from "effect/Semaphore"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import { OwnershipLost } from "../../Schemas/Execution.ts"
-import type { JournalStep } from "../../Schemas/Journal.ts"
+import { answersOf, type JournalStep } from "../../Schemas/Journal.ts"
 import type { StoredRun } from "../../Schemas/Run.ts"
 import {
   type EventBatch,
@@ -161,18 +161,18 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
   const write: ExecutionLog["write"] = (save, last = []) =>
     tryToWrite((batches) => patiently(save(batches)), last)
 
-  const log: ExecutionLog = {
+  return {
     execution,
     usage: () => usage,
     firstTokenAt: () => firstTokenAt,
     resume: Effect.fnUntraced(function* (steps) {
-      const answers = Array.from(steps.values()).filter((step) => step.type === "model")
-      usage = answers.reduce((spent, answer) => addUsage(spent, answer.usage), noUsage)
-      const told = pending.voidBehind(answers.length)
+      const answers = answersOf(steps.values())
+      usage = answers.usage
+      const told = pending.voidBehind(answers.count)
       if (told === undefined) return
       const isOurs = yield* patiently(events.truncate(execution, told.from, told.to))
       if (!isOurs) return yield* new OwnershipLost()
-      pending.forget(answers.length)
+      pending.forget(answers.count)
     }),
     emit: (event) => {
       const emitted = Effect.suspend(() => {
@@ -199,6 +199,5 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
       Effect.catchDefect((defect) => Effect.logError("events can't be kept", Cause.die(defect))),
       Effect.forever
     )
-  }
-  return log
+  } satisfies ExecutionLog
 })
