@@ -127,7 +127,7 @@ describe("Approvals", () => {
     )
   )
 
-  it.effect("frees the slot while it waits", () =>
+  it.effect("frees the place while it waits", () =>
     Effect.gen(function* () {
       const { id, model, user, workspaceId } = yield* subject()
       yield* until(id, isWaiting)

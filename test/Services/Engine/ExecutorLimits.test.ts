@@ -71,7 +71,7 @@ describe("Executor, limits", () => {
     }).pipe(Effect.provide(layerFaulty()))
   )
 
-  it.effect("executes at most 8 of a workspace at once of those it is given while it has slots", () =>
+  it.effect("executes at most 8 of a workspace at once of those it is given while it has room", () =>
     Effect.gen(function* () {
       const [many, few] = [yield* makeTenant(), yield* makeTenant()]
       const { active, gate, most } = yield* makeWork
@@ -89,7 +89,7 @@ describe("Executor, limits", () => {
     }).pipe(Effect.provide(layerFaulty()))
   )
 
-  it.effect("shares few slots between workspaces, whoever came first", () =>
+  it.effect("shares few places between workspaces, whoever came first", () =>
     Effect.gen(function* () {
       const [many, few] = [yield* makeTenant(), yield* makeTenant()]
       const { active, gate } = yield* makeWork
@@ -103,7 +103,7 @@ describe("Executor, limits", () => {
     }).pipe(Effect.provide(layerFaulty({ runConcurrency: 4 })))
   )
 
-  it.effect("fills a slot as it falls free, without waiting for a poll", () =>
+  it.effect("fills a place as it falls free, without waiting for a poll", () =>
     Effect.gen(function* () {
       const tenant = yield* makeTenant()
       const ids = yield* create(tenant, "work", 30)
@@ -117,7 +117,7 @@ describe("Executor, limits", () => {
     }).pipe(Effect.provide(layerFaulty({ runConcurrency: 2 })))
   )
 
-  it.effect("loses no slot by a run that could not be stored", () =>
+  it.effect("loses no place by a run that could not be stored", () =>
     Effect.gen(function* () {
       const tenant = yield* makeTenant()
       const faults = yield* Faults
@@ -173,7 +173,7 @@ describe("Executor, limits", () => {
       assert.deepStrictEqual(yield* runs.get(user, id), cancelled)
       for (const call of ["record", "finish"]) assert.notInclude(written, call)
       assert.strictEqual(model.requests.length, 2)
-      // The slot is free again.
+      // The place is free again.
       model.script = () => Stream.fromIterable(says("next"))
       const next = yield* runs.create(user, { workspaceId, prompt: "work" })
       assert.deepInclude(yield* ended(next.id), { status: "COMPLETED", output: "next" })

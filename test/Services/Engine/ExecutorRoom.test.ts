@@ -17,7 +17,7 @@ const slow = (millis: number) =>
   Stream.fromEffect(Effect.sleep(millis)).pipe(Stream.flatMap(() => Stream.fromIterable(says("ok"))))
 
 describe("Executor, room", () => {
-  it.effect("gives no slot away that a claim is about to fill", () =>
+  it.effect("gives no place away that a claim is about to fill", () =>
     Effect.gen(function* () {
       const [one, two] = [yield* makeTenant(), yield* makeTenant()]
       const model = yield* ScriptedModel
