@@ -6,9 +6,9 @@ import { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
 import type { AgentId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
+import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
 
-/** Specification, Agents. */
 export const Agents = HttpApiGroup.make("agents")
   .add(
     HttpApiEndpoint.post("create", "/api/agents", {
@@ -34,6 +34,16 @@ export const Agents = HttpApiGroup.make("agents")
         summary: "Update an agent",
         description: "An absent field stays; `null` clears `description`, `systemPrompt` and `providerKeyId`."
       })
+    ),
+    HttpApiEndpoint.delete("remove", "/api/agents/:id", {
+      params: { id: pathId<AgentId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Delete an agent; its runs, conversations and cron jobs stay without one",
+        ...extension
+      })
     )
   )
   .middleware(Validation)
@@ -42,27 +52,5 @@ export const Agents = HttpApiGroup.make("agents")
     OpenApi.annotations({
       title: "Agents",
       description: "Named behaviours that get tasks and answer messages."
-    })
-  )
-
-/** CONTRACT.md section 8: beyond the specification. */
-export const AgentsExtension = HttpApiGroup.make("agentsExtension")
-  .add(
-    HttpApiEndpoint.delete("remove", "/api/agents/:id", {
-      params: { id: pathId<AgentId>() },
-      success: removed,
-      error: NotFound
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Delete an agent; its runs, conversations and cron jobs stay without one"
-      })
-    )
-  )
-  .middleware(Validation)
-  .middleware(Authorization)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "extension",
-      description: "Beyond the specification, by the same conventions."
     })
   )

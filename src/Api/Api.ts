@@ -1,30 +1,36 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Agents, AgentsExtension } from "./Agents.ts"
+import { Agents } from "./Agents.ts"
 import { Approvals } from "./Approvals.ts"
 import { Chat } from "./Chat.ts"
-import { Connectors, ConnectorsExtension } from "./Connectors.ts"
-import { Credentials } from "./Credentials.ts"
-import { CronJobs, CronJobsExtension } from "./CronJobs.ts"
+import { Connectors } from "./Connectors.ts"
+import { CronJobs } from "./CronJobs.ts"
 import { completeDocument } from "./Document.ts"
-import { Memory, MemoryExtension } from "./Memory.ts"
-import { Runs, RunsExtension } from "./Runs.ts"
+import { Memory } from "./Memory.ts"
+import { Projects } from "./Projects.ts"
+import { ProviderKeys } from "./ProviderKeys.ts"
+import { Runs } from "./Runs.ts"
+import { Session } from "./Session.ts"
 import { System } from "./System.ts"
 import { Tasks } from "./Tasks.ts"
+import { Tokens } from "./Tokens.ts"
 import { Workspaces } from "./Workspaces.ts"
 
 /** The whole contract: what the server implements and clients are derived from. */
 export const Api = HttpApi.make("agentd")
-  .add(Agents, AgentsExtension)
-  .add(CronJobs, CronJobsExtension)
-  .add(Connectors, ConnectorsExtension)
+  .add(Agents)
+  .add(CronJobs)
+  .add(Connectors)
   .add(Tasks)
+  .add(Runs)
   .add(Approvals)
-  .add(Runs, RunsExtension)
   .add(Chat)
-  .add(Memory, MemoryExtension)
+  .add(Memory)
   .add(Workspaces)
-  .add(Credentials)
+  .add(Projects)
+  .add(ProviderKeys)
+  .add(Tokens)
+  .add(Session)
   .add(System)
   .annotateMerge(
     OpenApi.annotations({

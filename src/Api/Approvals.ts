@@ -6,22 +6,21 @@ import { Approval, DecideApproval } from "../Schemas/Approval.ts"
 import type { ApprovalId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { ApprovalDecided, NotFound } from "./Errors.ts"
-import { data, maxOffset, pathId, wholeNumber, workspaceQuery } from "./Fields.ts"
+import { extension } from "./Extension.ts"
+import { data, pathId, workspaceQuery } from "./Fields.ts"
+import { paging } from "./Paging.ts"
 
-/** CONTRACT.md section 8: beyond the specification. */
+const pages = paging(50)
+
 export const Approvals = HttpApiGroup.make("approvals")
   .add(
     HttpApiEndpoint.get("list", "/api/approvals", {
-      query: {
-        ...workspaceQuery,
-        limit: Schema.optionalKey(wholeNumber(1, 100)),
-        offset: Schema.optionalKey(wholeNumber(0, maxOffset))
-      },
+      query: { ...workspaceQuery, ...pages.query },
       success: data(Schema.Array(Approval))
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the tool calls that wait for approval, oldest first",
-        description: "`limit` is 1 to 100 (50)."
+        transform: pages.transform
       })
     ),
     HttpApiEndpoint.post("decide", "/api/approvals/:id", {
@@ -36,11 +35,12 @@ export const Approvals = HttpApiGroup.make("approvals")
       })
     )
   )
+  .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)
   .middleware(Authorization)
   .annotateMerge(
     OpenApi.annotations({
-      title: "extension",
-      description: "Beyond the specification, by the same conventions."
+      title: "Approvals",
+      description: "Decisions about tool calls of runs that wait for them."
     })
   )

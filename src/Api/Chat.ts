@@ -7,9 +7,11 @@ import { Conversation, SendMessage } from "../Schemas/Conversation.ts"
 import type { ConversationId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { BusyOrInactive, NotFound } from "./Errors.ts"
-import { data, listQuery, maxOffset, pathId, removed, wholeNumber } from "./Fields.ts"
+import { data, listQuery, pathId, removed } from "./Fields.ts"
+import { paging } from "./Paging.ts"
 
 const conversations = "/api/chat/conversations"
+const pages = paging(50)
 
 /** Server-Sent Events as CONTRACT.md section 7 frames them: with ids and comment lines. */
 export const EventStream = HttpApiSchema.WithHeaders(
@@ -17,7 +19,6 @@ export const EventStream = HttpApiSchema.WithHeaders(
   { "cache-control": Schema.Literal("no-cache"), "x-accel-buffering": Schema.Literal("no") }
 )
 
-/** Specification, Chat. */
 export const Chat = HttpApiGroup.make("chat")
   .add(
     HttpApiEndpoint.post("send", "/api/chat/messages", {
@@ -33,16 +34,13 @@ export const Chat = HttpApiGroup.make("chat")
       })
     ),
     HttpApiEndpoint.get("list", conversations, {
-      query: {
-        ...listQuery,
-        limit: Schema.optionalKey(wholeNumber(1, 100)),
-        offset: Schema.optionalKey(wholeNumber(0, maxOffset))
-      },
+      query: { ...listQuery, ...pages.query },
       success: data(Schema.Array(Conversation))
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List conversations, the latest first",
-        description: "`messages` holds the last message, cut to 200 characters. `limit` is 1 to 100 (50)."
+        description: "`messages` holds the last message, cut to 200 characters.",
+        transform: pages.transform
       })
     ),
     HttpApiEndpoint.get("get", `${conversations}/:id`, {

@@ -6,9 +6,9 @@ import { Connector, CreateConnector, UpdateConnector } from "../Schemas/Connecto
 import type { ConnectorId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
+import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
 
-/** Specification, Connectors. */
 export const Connectors = HttpApiGroup.make("connectors")
   .add(
     HttpApiEndpoint.post("create", "/api/connectors", {
@@ -25,7 +25,25 @@ export const Connectors = HttpApiGroup.make("connectors")
     HttpApiEndpoint.get("list", "/api/connectors", {
       query: listQuery,
       success: data(Schema.Array(Connector))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the connectors of a workspace, oldest first" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "List the connectors of a workspace, oldest first" })),
+    HttpApiEndpoint.get("get", "/api/connectors/:id", {
+      params: { id: pathId<ConnectorId>() },
+      success: data(Connector),
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Read a connector", ...extension })),
+    HttpApiEndpoint.patch("update", "/api/connectors/:id", {
+      params: { id: pathId<ConnectorId>() },
+      payload: UpdateConnector,
+      success: data(Connector),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Update a connector, or switch it on or off", ...extension })
+    ),
+    HttpApiEndpoint.delete("remove", "/api/connectors/:id", {
+      params: { id: pathId<ConnectorId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Delete a connector with its credential", ...extension }))
   )
   .middleware(Validation)
   .middleware(Authorization)
@@ -33,34 +51,5 @@ export const Connectors = HttpApiGroup.make("connectors")
     OpenApi.annotations({
       title: "Connectors",
       description: "Integrations with outside providers, which bring tools."
-    })
-  )
-
-/** CONTRACT.md section 8: beyond the specification. */
-export const ConnectorsExtension = HttpApiGroup.make("connectorsExtension")
-  .add(
-    HttpApiEndpoint.get("get", "/api/connectors/:id", {
-      params: { id: pathId<ConnectorId>() },
-      success: data(Connector),
-      error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Read a connector" })),
-    HttpApiEndpoint.patch("update", "/api/connectors/:id", {
-      params: { id: pathId<ConnectorId>() },
-      payload: UpdateConnector,
-      success: data(Connector),
-      error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Update a connector, or switch it on or off" })),
-    HttpApiEndpoint.delete("remove", "/api/connectors/:id", {
-      params: { id: pathId<ConnectorId>() },
-      success: removed,
-      error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Delete a connector with its credential" }))
-  )
-  .middleware(Validation)
-  .middleware(Authorization)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "extension",
-      description: "Beyond the specification, by the same conventions."
     })
   )

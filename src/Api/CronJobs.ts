@@ -9,9 +9,12 @@ import { Run } from "../Schemas/Run.ts"
 import { Timestamp } from "../Schemas/Timestamp.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { AgentInactive, NotFound } from "./Errors.ts"
-import { created, data, listQuery, maxOffset, pathId, removed, wholeNumber } from "./Fields.ts"
+import { extension } from "./Extension.ts"
+import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { paging } from "./Paging.ts"
 
-/** Specification, Cron jobs. */
+const pages = paging(50)
+
 export const CronJobs = HttpApiGroup.make("cronJobs")
   .add(
     HttpApiEndpoint.post("create", "/api/cron-jobs", {
@@ -32,49 +35,44 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
         summary: "Update a cron job, or switch it on or off",
         description: "An absent field stays; `null` clears `description` and `agentId`."
       })
-    )
-  )
-  .middleware(Validation)
-  .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Cron jobs", description: "Tasks that recur on a schedule." }))
-
-/** CONTRACT.md section 8: beyond the specification. */
-export const CronJobsExtension = HttpApiGroup.make("cronJobsExtension")
-  .add(
+    ),
     HttpApiEndpoint.post("preview", "/api/cron-jobs/preview", {
       payload: PreviewSchedule,
       success: data(Schema.Array(Timestamp))
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Show when a schedule fires",
-        description: "The next `count` (5) instants after `after` (now), as cron jobs compute them."
+        description: "The next `count` (5) instants after `after` (now), as cron jobs compute them.",
+        ...extension
       })
     ),
     HttpApiEndpoint.get("get", "/api/cron-jobs/:id", {
       params: { id: pathId<CronJobId>() },
       success: data(CronJob),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Read a cron job" })),
+    }).annotateMerge(OpenApi.annotations({ summary: "Read a cron job", ...extension })),
     HttpApiEndpoint.delete("remove", "/api/cron-jobs/:id", {
       params: { id: pathId<CronJobId>() },
       success: removed,
       error: NotFound
     }).annotateMerge(
-      OpenApi.annotations({ summary: "Delete a cron job and its ledger; its runs stay without one" })
+      OpenApi.annotations({
+        summary: "Delete a cron job and its ledger; its runs stay without one",
+        ...extension
+      })
     ),
     HttpApiEndpoint.get("fires", "/api/cron-jobs/:id/fires", {
       params: { id: pathId<CronJobId>() },
-      query: {
-        limit: Schema.optionalKey(wholeNumber(1, 100)),
-        offset: Schema.optionalKey(wholeNumber(0, maxOffset))
-      },
+      query: pages.query,
       success: data(Schema.Array(CronFire)),
       error: NotFound
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List what became of the slots of a cron job, newest first",
         description:
-          "`limit` is 1 to 100 (50). `outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off."
+          "`outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off.",
+        transform: pages.transform,
+        ...extension
       })
     ),
     HttpApiEndpoint.post("run", "/api/cron-jobs/:id/run", {
@@ -85,15 +83,11 @@ export const CronJobsExtension = HttpApiGroup.make("cronJobsExtension")
       OpenApi.annotations({
         summary: "Run a cron job now, whatever its schedule",
         description:
-          "Also while it is off, and while another run of it is active. It is no slot and not in the ledger."
+          "Also while it is off, and while another run of it is active. It is no slot and not in the ledger.",
+        ...extension
       })
     )
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "extension",
-      description: "Beyond the specification, by the same conventions."
-    })
-  )
+  .annotateMerge(OpenApi.annotations({ title: "Cron jobs", description: "Tasks that recur on a schedule." }))

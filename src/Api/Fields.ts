@@ -32,6 +32,3 @@ export const workspaceQuery = { workspaceId: WorkspaceId }
 
 /** What every list takes that can be narrowed to a project (section 3). */
 export const listQuery = { ...workspaceQuery, projectId: Schema.optionalKey(ProjectId) }
-
-/** The largest `offset` of a paged list. */
-export const maxOffset = Number.MAX_SAFE_INTEGER

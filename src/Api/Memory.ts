@@ -6,9 +6,9 @@ import type { MemoryEntryId } from "../Schemas/Ids.ts"
 import { MemoryCategory, MemoryEntry, MemoryKey, UpsertMemory } from "../Schemas/MemoryEntry.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
+import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
 
-/** Specification, Memory. */
 export const Memory = HttpApiGroup.make("memory")
   .add(
     HttpApiEndpoint.post("upsert", "/api/chat/memory", {
@@ -27,28 +27,17 @@ export const Memory = HttpApiGroup.make("memory")
         key: Schema.optionalKey(MemoryKey)
       },
       success: data(Schema.Array(MemoryEntry))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the memory entries of a workspace, oldest first" }))
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "List the memory entries of a workspace, oldest first" })
+    ),
+    HttpApiEndpoint.delete("remove", "/api/chat/memory/:id", {
+      params: { id: pathId<MemoryEntryId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Delete a memory entry", ...extension }))
   )
   .middleware(Validation)
   .middleware(Authorization)
   .annotateMerge(
     OpenApi.annotations({ title: "Memory", description: "What agents keep between conversations, by key." })
-  )
-
-/** CONTRACT.md section 8: beyond the specification. */
-export const MemoryExtension = HttpApiGroup.make("memoryExtension")
-  .add(
-    HttpApiEndpoint.delete("remove", "/api/chat/memory/:id", {
-      params: { id: pathId<MemoryEntryId>() },
-      success: removed,
-      error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Delete a memory entry" }))
-  )
-  .middleware(Validation)
-  .middleware(Authorization)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "extension",
-      description: "Beyond the specification, by the same conventions."
-    })
   )

@@ -7,17 +7,39 @@ import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { EventStream } from "./Chat.ts"
 import { NotFound, RunFinished } from "./Errors.ts"
-import { data, listQuery, maxOffset, pathId, wholeNumber } from "./Fields.ts"
+import { extension } from "./Extension.ts"
+import { data, listQuery, pathId, wholeNumber } from "./Fields.ts"
+import { paging } from "./Paging.ts"
 
-/** CONTRACT.md section 8: beyond the specification. */
-export const RunsExtension = HttpApiGroup.make("runsExtension")
+const pages = paging(20)
+
+export const Runs = HttpApiGroup.make("runs")
   .add(
+    HttpApiEndpoint.get("list", "/api/runs", {
+      query: {
+        ...listQuery,
+        status: Schema.optionalKey(RunStatus),
+        agentId: Schema.optionalKey(AgentId),
+        cronJobId: Schema.optionalKey(CronJobId),
+        ...pages.query
+      },
+      success: Schema.Struct({ data: Schema.Array(Run), total: Schema.Int })
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List runs, newest first",
+        description: "`total` counts all that match.",
+        transform: pages.transform
+      })
+    ),
     HttpApiEndpoint.get("get", "/api/runs/:id", {
       params: { id: pathId<RunId>() },
       success: data(RunDetail),
       error: NotFound
     }).annotateMerge(
-      OpenApi.annotations({ summary: "Read a run with its steps, attempts, usage, times and error" })
+      OpenApi.annotations({
+        summary: "Read a run with its steps, attempts, usage, times and error",
+        ...extension
+      })
     ),
     HttpApiEndpoint.post("cancel", "/api/runs/:id/cancel", {
       params: { id: pathId<RunId>() },
@@ -27,7 +49,8 @@ export const RunsExtension = HttpApiGroup.make("runsExtension")
       OpenApi.annotations({
         summary: "Cancel a run",
         description:
-          "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED. Of a chat turn: the answer."
+          "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED. Of a chat turn: the answer.",
+        ...extension
       })
     ),
     HttpApiEndpoint.get("events", "/api/runs/:id/events", {
@@ -40,36 +63,8 @@ export const RunsExtension = HttpApiGroup.make("runsExtension")
         summary: "Read the past and coming events of a run or a chat turn",
         description:
           "Server-Sent Events `status`, `tool_call`, `tool_result` (of a chat turn `conversation` first), then " +
-          "exactly one of `done` and `error`. `Last-Event-ID` takes a stream up again behind that event."
-      })
-    )
-  )
-  .middleware(Validation)
-  .middleware(Authorization)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "extension",
-      description: "Beyond the specification, by the same conventions."
-    })
-  )
-
-/** Specification, Tasks and runs: GET /api/runs. */
-export const Runs = HttpApiGroup.make("runs")
-  .add(
-    HttpApiEndpoint.get("list", "/api/runs", {
-      query: {
-        ...listQuery,
-        status: Schema.optionalKey(RunStatus),
-        agentId: Schema.optionalKey(AgentId),
-        cronJobId: Schema.optionalKey(CronJobId),
-        limit: Schema.optionalKey(wholeNumber(1, 100)),
-        offset: Schema.optionalKey(wholeNumber(0, maxOffset))
-      },
-      success: Schema.Struct({ data: Schema.Array(Run), total: Schema.Int })
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "List runs, newest first",
-        description: "`limit` is 1 to 100 (20), `total` counts all that match."
+          "exactly one of `done` and `error`. `Last-Event-ID` takes a stream up again behind that event.",
+        ...extension
       })
     )
   )

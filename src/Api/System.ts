@@ -3,6 +3,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { Unavailable } from "./Errors.ts"
+import { extension } from "./Extension.ts"
 import { data } from "./Fields.ts"
 
 const Health = data(Schema.Struct({ status: Schema.Literal("ok") }))
@@ -17,6 +18,7 @@ export const System = HttpApiGroup.make("system")
       OpenApi.annotations({ summary: "Whether requests can be served: database reachable, not draining" })
     )
   )
+  .annotateEndpointsMerge(OpenApi.annotations(extension))
   .annotateMerge(
     OpenApi.annotations({
       title: "System",

@@ -6,7 +6,6 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { AgentInactive } from "./Errors.ts"
 import { created } from "./Fields.ts"
 
-/** Specification, Tasks and runs: POST /api/tasks. */
 export const Tasks = HttpApiGroup.make("tasks")
   .add(
     HttpApiEndpoint.post("create", "/api/tasks", {

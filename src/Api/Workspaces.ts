@@ -3,15 +3,14 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
-import { CreateProject, Project } from "../Schemas/Project.ts"
 import { AddMember, CreateWorkspace, Member, UpdateWorkspace, WorkspaceView } from "../Schemas/Workspace.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
-import { created, data, pathId, removed, workspaceQuery } from "./Fields.ts"
+import { extension } from "./Extension.ts"
+import { created, data, pathId, removed } from "./Fields.ts"
 
 const workspaces = "/api/workspaces"
 
-/** CONTRACT.md section 8: beyond the specification. */
 export const Workspaces = HttpApiGroup.make("workspaces")
   .add(
     HttpApiEndpoint.get("list", workspaces, { success: data(Schema.Array(WorkspaceView)) }).annotateMerge(
@@ -51,21 +50,11 @@ export const Workspaces = HttpApiGroup.make("workspaces")
       params: { id: pathId<WorkspaceId>(), userId: pathId<UserId>() },
       success: removed,
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Remove a member, by an owner" })),
-    HttpApiEndpoint.get("projects", "/api/projects", {
-      query: workspaceQuery,
-      success: data(Schema.Array(Project))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the projects of a workspace, oldest first" })),
-    HttpApiEndpoint.post("createProject", "/api/projects", {
-      payload: CreateProject,
-      success: created(Project)
-    }).annotateMerge(OpenApi.annotations({ summary: "Create a project in a workspace" }))
+    }).annotateMerge(OpenApi.annotations({ summary: "Remove a member, by an owner" }))
   )
+  .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)
   .middleware(Authorization)
   .annotateMerge(
-    OpenApi.annotations({
-      title: "extension",
-      description: "Beyond the specification, by the same conventions."
-    })
+    OpenApi.annotations({ title: "Workspaces", description: "The unit of tenancy, with its members." })
   )

@@ -8,27 +8,32 @@ import * as Approvals from "./Http/Approvals.ts"
 import * as Boundary from "./Http/Boundary.ts"
 import * as Chat from "./Http/Chat.ts"
 import * as Connectors from "./Http/Connectors.ts"
-import * as Credentials from "./Http/Credentials.ts"
 import * as CronJobs from "./Http/CronJobs.ts"
 import * as Memory from "./Http/Memory.ts"
+import * as Projects from "./Http/Projects.ts"
+import * as ProviderKeys from "./Http/ProviderKeys.ts"
 import * as Runs from "./Http/Runs.ts"
+import * as Session from "./Http/Session.ts"
 import * as System from "./Http/System.ts"
 import * as Tasks from "./Http/Tasks.ts"
+import * as Tokens from "./Http/Tokens.ts"
 import * as Validation from "./Http/Validation.ts"
 import * as Workspaces from "./Http/Workspaces.ts"
 
-/** The handlers of every group. */
 export const layerHandlers = Layer.mergeAll(
   Agents.layer,
   Approvals.layer,
   Chat.layer,
   Connectors.layer,
-  Credentials.layer,
   CronJobs.layer,
   Memory.layer,
+  Projects.layer,
+  ProviderKeys.layer,
   Runs.layer,
+  Session.layer,
   System.layer,
   Tasks.layer,
+  Tokens.layer,
   Workspaces.layer
 )
 

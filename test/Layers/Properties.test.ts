@@ -139,8 +139,8 @@ const read = Effect.fnUntraced(function* (write: Write, answer: Answer) {
   }
   const { data } = answer.body as { readonly data: Json }
   // What has no endpoint to read it: instants, a member's own row, and a token that is shown once.
-  if (write.id === "cronJobsExtension.preview") return {}
-  if (write.id === "workspaces.addMember" || write.id === "credentials.createToken") return data
+  if (write.id === "cronJobs.preview") return {}
+  if (write.id === "workspaces.addMember" || write.id === "tokens.create") return data
   const collection = write.id === "tasks.create" ? "/api/runs" : collectionOf(write)
   const list = yield* send(
     "GET",

@@ -55,33 +55,33 @@ const bodies: Readonly<Record<string, Json>> = {
   "agents.update": { name: "changed" },
   "cronJobs.create": { name: "c", schedule: "@daily", prompt: "p" },
   "cronJobs.update": { name: "changed" },
-  "cronJobsExtension.preview": { schedule: "@daily" },
-  "cronJobsExtension.run": {},
+  "cronJobs.preview": { schedule: "@daily" },
+  "cronJobs.run": {},
   "connectors.create": { type: "custom" },
-  "connectorsExtension.update": { providerName: "changed" },
+  "connectors.update": { providerName: "changed" },
   "tasks.create": { prompt: "p" },
-  "runsExtension.cancel": {},
+  "runs.cancel": {},
   "approvals.decide": { decision: "approve" },
   "chat.send": { content: "hello" },
   "memory.upsert": { key: "k", value: "changed" },
   "workspaces.create": { name: "w" },
   "workspaces.update": { name: "changed" },
   "workspaces.addMember": { email: "stranger@example.org" },
-  "workspaces.createProject": { name: "p" },
-  "credentials.createProviderKey": { name: "k", provider: "offline", model: "m" },
-  "credentials.createToken": { name: "t" },
-  "credentials.startSession": {}
+  "projects.create": { name: "p" },
+  "providerKeys.create": { name: "k", provider: "offline", model: "m" },
+  "tokens.create": { name: "t" },
+  "session.start": {}
 }
 
 /** Endpoints that take no id: nothing of another tenant can be named in them. */
 const withoutIds = [
-  "cronJobsExtension.preview",
+  "cronJobs.preview",
   "workspaces.list",
   "workspaces.create",
-  "credentials.tokens",
-  "credentials.createToken",
-  "credentials.startSession",
-  "credentials.endSession",
+  "tokens.list",
+  "tokens.create",
+  "session.start",
+  "session.end",
   "system.live",
   "system.ready"
 ]
@@ -89,19 +89,17 @@ const withoutIds = [
 /** What `{id}` names, by the first part of an operation's id. */
 const kinds: Readonly<Record<string, string>> = {
   agents: "agent",
-  agentsExtension: "agent",
   cronJobs: "cronJob",
-  cronJobsExtension: "cronJob",
-  connectorsExtension: "connector",
+  connectors: "connector",
   chat: "conversation",
-  memoryExtension: "memory",
-  runsExtension: "run",
+  memory: "memory",
+  runs: "run",
   approvals: "approval",
   workspaces: "workspace",
-  "credentials.removeProviderKey": "providerKey",
-  "credentials.removeToken": "token"
+  providerKeys: "providerKey",
+  tokens: "token"
 }
-const kindOf = ({ id }: Operation): string => kinds[id] ?? kinds[id.split(".")[0] ?? ""] ?? ""
+const kindOf = ({ id }: Operation): string => kinds[id.split(".")[0] ?? ""] ?? ""
 
 const sees = {
   workspaceId: [403, "forbidden", "workspaceId: you are not a member of this workspace"],
@@ -256,7 +254,7 @@ describe("tenancy", () => {
       Effect.gen(function* () {
         const world = yield* makeWorld
         // The events of a run come until it is over.
-        if (operation.id === "runsExtension.events") {
+        if (operation.id === "runs.events") {
           yield* world.send("POST", `/api/runs/${world.mine.ids.run}/cancel`, { token: world.mine.token })
         }
         for (const idField of operation.ids.toReversed()) {

@@ -44,7 +44,7 @@ describe("a client derived from the contract", () => {
       const { data: cronJob } = yield* client.cronJobs.create({ payload: job })
       assert.deepStrictEqual(cronJob.agent, { id: agent.id, name: "A" })
       const after = new Date("2026-11-20T08:00:00.000Z")
-      const preview = yield* client.cronJobsExtension.preview({
+      const preview = yield* client.cronJobs.preview({
         payload: { schedule: "@daily", after, count: 1 }
       })
       assert.deepStrictEqual(preview.data, [new Date("2026-11-21T00:00:00.000Z")])
@@ -53,7 +53,7 @@ describe("a client derived from the contract", () => {
         payload: { workspaceId, providerId: "github", metadata: { credential: "secret" } }
       })
       assert.deepInclude(connector, { status: "ACTIVE", hasCredential: true, providerName: "GitHub" })
-      const removed = yield* client.connectorsExtension.remove({ params: { id: connector.id } })
+      const removed = yield* client.connectors.remove({ params: { id: connector.id } })
       assert.isTrue(removed.data.success)
 
       const { data: run } = yield* client.tasks.create({
@@ -71,16 +71,16 @@ describe("a client derived from the contract", () => {
         [{ category: "general", value: "Bonn" }]
       )
       const entry = entries[0]
-      if (entry !== undefined) yield* client.memoryExtension.remove({ params: { id: entry.id } })
+      if (entry !== undefined) yield* client.memory.remove({ params: { id: entry.id } })
       assert.deepStrictEqual((yield* client.memory.list({ query })).data, [])
 
-      const { data: token } = yield* client.credentials.createToken({
+      const { data: token } = yield* client.tokens.create({
         payload: { name: "t", expiresInDays: 1 }
       })
       const other = yield* makeClient(server.baseUrl, token.token)
-      assert.lengthOf((yield* other.credentials.tokens()).data, 2)
+      assert.lengthOf((yield* other.tokens.list()).data, 2)
 
-      yield* client.agentsExtension.remove({ params: { id: agent.id } })
+      yield* client.agents.remove({ params: { id: agent.id } })
       assert.deepStrictEqual((yield* client.agents.list({ query })).data, [])
     })
   )
@@ -101,7 +101,7 @@ describe("a client derived from the contract", () => {
         event === "status" && "delta" in data ? [data.delta] : []
       )
       assert.strictEqual(deltas.join(""), last.data.message.content)
-      const { data: conversations } = yield* client.chat.list({ query: { workspaceId } })
+      const { data: conversations } = yield* client.chat.list({ query: { workspaceId, limit: 50, offset: 0 } })
       assert.strictEqual(conversations[0]?.id, first.data.conversationId)
       const { data: conversation } = yield* client.chat.get({ params: { id: first.data.conversationId } })
       assert.deepStrictEqual(conversation.messages.at(-1), last.data.message)

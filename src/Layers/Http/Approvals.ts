@@ -4,18 +4,13 @@ import { Api } from "../../Api/Api.ts"
 import { Approvals } from "../../Services/Approvals.ts"
 import { data } from "./Data.ts"
 
-const defaultLimit = 50
-
 export const layer = HttpApiBuilder.group(
   Api,
   "approvals",
   Effect.fn(function* (handlers) {
     const approvals = yield* Approvals
     return handlers.handleAll({
-      list: ({ query }) =>
-        data((user) =>
-          approvals.list(user, { ...query, limit: query.limit ?? defaultLimit, offset: query.offset ?? 0 })
-        ),
+      list: ({ query }) => data((user) => approvals.list(user, query)),
       decide: ({ params, payload }) => data((user) => approvals.decide(user, params.id, payload))
     })
   })

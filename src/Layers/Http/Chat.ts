@@ -6,8 +6,6 @@ import { Chat } from "../../Services/Chat.ts"
 import { data, removal } from "./Data.ts"
 import { eventStream } from "./EventStream.ts"
 
-const defaultLimit = 50
-
 export const layer = HttpApiBuilder.group(
   Api,
   "chat",
@@ -19,10 +17,7 @@ export const layer = HttpApiBuilder.group(
           Effect.flatMap(CurrentUser, (user) => chat.send(user, payload)),
           (events) => eventStream(events)
         ),
-      list: ({ query }) =>
-        data((user) =>
-          chat.list(user, { ...query, limit: query.limit ?? defaultLimit, offset: query.offset ?? 0 })
-        ),
+      list: ({ query }) => data((user) => chat.list(user, query)),
       get: ({ params }) => data((user) => chat.get(user, params.id)),
       remove: ({ params }) => removal((user) => chat.remove(user, params.id))
     })

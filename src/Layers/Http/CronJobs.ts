@@ -1,43 +1,25 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Layer from "effect/Layer"
 import { Api } from "../../Api/Api.ts"
 import { CronJobs } from "../../Services/CronJobs.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data, removal } from "./Data.ts"
 
-const defaultLimit = 50
-
-const layerCronJobs = HttpApiBuilder.group(
+export const layer = HttpApiBuilder.group(
   Api,
   "cronJobs",
   Effect.fn(function* (handlers) {
     const cronJobs = yield* CronJobs
+    const runs = yield* Runs
     return handlers.handleAll({
       create: ({ payload }) => data((user) => cronJobs.create(user, payload)),
       list: ({ query }) => data((user) => cronJobs.list(user, query)),
-      update: ({ params, payload }) => data((user) => cronJobs.update(user, params.id, payload))
-    })
-  })
-)
-
-const layerExtension = HttpApiBuilder.group(
-  Api,
-  "cronJobsExtension",
-  Effect.fn(function* (handlers) {
-    const cronJobs = yield* CronJobs
-    const runs = yield* Runs
-    return handlers.handleAll({
+      update: ({ params, payload }) => data((user) => cronJobs.update(user, params.id, payload)),
       preview: ({ payload }) => data(() => cronJobs.preview(payload)),
       get: ({ params }) => data((user) => cronJobs.get(user, params.id)),
       remove: ({ params }) => removal((user) => cronJobs.remove(user, params.id)),
-      fires: ({ params, query }) =>
-        data((user) =>
-          cronJobs.fires(user, params.id, { limit: query.limit ?? defaultLimit, offset: query.offset ?? 0 })
-        ),
+      fires: ({ params, query }) => data((user) => cronJobs.fires(user, params.id, query)),
       run: ({ params }) => data((user) => runs.createOfJob(user, params.id))
     })
   })
 )
-
-export const layer = Layer.merge(layerCronJobs, layerExtension)

@@ -1,38 +1,21 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Layer from "effect/Layer"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data } from "./Data.ts"
 import { resumedEventStream } from "./EventStream.ts"
 
-const defaultLimit = 20
-
-const layerRuns = HttpApiBuilder.group(
+export const layer = HttpApiBuilder.group(
   Api,
   "runs",
   Effect.fn(function* (handlers) {
     const runs = yield* Runs
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query }) {
-        const found = yield* runs.list(yield* CurrentUser, {
-          ...query,
-          limit: query.limit ?? defaultLimit,
-          offset: query.offset ?? 0
-        })
+        const found = yield* runs.list(yield* CurrentUser, query)
         return { data: found.runs, total: found.total }
-      })
-    })
-  })
-)
-
-const layerExtension = HttpApiBuilder.group(
-  Api,
-  "runsExtension",
-  Effect.fn(function* (handlers) {
-    const runs = yield* Runs
-    return handlers.handleAll({
+      }),
       get: ({ params }) => data((user) => runs.get(user, params.id)),
       cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),
       events: ({ headers, params }) => {
@@ -45,5 +28,3 @@ const layerExtension = HttpApiBuilder.group(
     })
   })
 )
-
-export const layer = Layer.merge(layerRuns, layerExtension)

@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
-import { Projects } from "../../Services/Projects.ts"
 import { Workspaces } from "../../Services/Workspaces.ts"
 import { data, removal } from "./Data.ts"
 
@@ -9,7 +8,6 @@ export const layer = HttpApiBuilder.group(
   Api,
   "workspaces",
   Effect.fn(function* (handlers) {
-    const projects = yield* Projects
     const workspaces = yield* Workspaces
     return handlers.handleAll({
       list: () => data(workspaces.list),
@@ -18,10 +16,7 @@ export const layer = HttpApiBuilder.group(
       update: ({ params, payload }) => data((user) => workspaces.update(user, params.id, payload)),
       members: ({ params }) => data((user) => workspaces.members(user, params.id)),
       addMember: ({ params, payload }) => data((user) => workspaces.addMember(user, params.id, payload)),
-      removeMember: ({ params }) =>
-        removal((user) => workspaces.removeMember(user, params.id, params.userId)),
-      projects: ({ query }) => data((user) => projects.list(user, query.workspaceId)),
-      createProject: ({ payload }) => data((user) => projects.create(user, payload))
+      removeMember: ({ params }) => removal((user) => workspaces.removeMember(user, params.id, params.userId))
     })
   })
 )

@@ -5,7 +5,6 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import { Api } from "../../Api/Api.ts"
-import { ProviderKeys } from "../../Services/ProviderKeys.ts"
 import { Tokens } from "../../Services/Tokens.ts"
 import { data, removal } from "./Data.ts"
 
@@ -13,18 +12,11 @@ const cookieName = "session"
 
 export const layer = HttpApiBuilder.group(
   Api,
-  "credentials",
+  "session",
   Effect.fn(function* (handlers) {
-    const providerKeys = yield* ProviderKeys
     const tokens = yield* Tokens
     return handlers.handleAll({
-      providerKeys: ({ query }) => data((user) => providerKeys.list(user, query.workspaceId)),
-      createProviderKey: ({ payload }) => data((user) => providerKeys.create(user, payload)),
-      removeProviderKey: ({ params }) => removal((user) => providerKeys.remove(user, params.id)),
-      tokens: () => data(tokens.list),
-      createToken: ({ payload }) => data((user) => tokens.create(user, payload)),
-      removeToken: ({ params }) => removal((user) => tokens.remove(user, params.id)),
-      startSession: () =>
+      start: () =>
         data(
           Effect.fnUntraced(function* (user) {
             const { expiresAt, secret } = yield* tokens.startSession(user)
@@ -32,7 +24,7 @@ export const layer = HttpApiBuilder.group(
             return { userId: user.id, email: user.email, expiresAt }
           })
         ),
-      endSession: () =>
+      end: () =>
         removal(
           Effect.fnUntraced(function* () {
             const { cookies } = yield* HttpServerRequest

@@ -1,0 +1,43 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import type { ProviderKeyId } from "../Schemas/Ids.ts"
+import { CreateProviderKey, ProviderKey } from "../Schemas/ProviderKey.ts"
+import { Authorization, Validation } from "./Authorization.ts"
+import { NotFound } from "./Errors.ts"
+import { extension } from "./Extension.ts"
+import { created, data, pathId, removed, workspaceQuery } from "./Fields.ts"
+
+export const ProviderKeys = HttpApiGroup.make("providerKeys")
+  .add(
+    HttpApiEndpoint.get("list", "/api/provider-keys", {
+      query: workspaceQuery,
+      success: data(Schema.Array(ProviderKey))
+    }).annotateMerge(OpenApi.annotations({ summary: "List the provider keys of a workspace, oldest first" })),
+    HttpApiEndpoint.post("create", "/api/provider-keys", {
+      payload: CreateProviderKey,
+      success: created(ProviderKey)
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Store a provider key",
+        description: "`apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`."
+      })
+    ),
+    HttpApiEndpoint.delete("remove", "/api/provider-keys/:id", {
+      params: { id: pathId<ProviderKeyId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Delete a provider key; agents that named it have none" })
+    )
+  )
+  .annotateEndpointsMerge(OpenApi.annotations(extension))
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Provider keys",
+      description: "Keys of inference providers, each with the model it is for."
+    })
+  )

@@ -1,0 +1,30 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import type { TokenId } from "../Schemas/Ids.ts"
+import { CreateToken, NewToken, TokenView } from "../Schemas/Token.ts"
+import { Authorization, Validation } from "./Authorization.ts"
+import { NotFound } from "./Errors.ts"
+import { extension } from "./Extension.ts"
+import { created, data, pathId, removed } from "./Fields.ts"
+
+export const Tokens = HttpApiGroup.make("tokens")
+  .add(
+    HttpApiEndpoint.get("list", "/api/tokens", { success: data(Schema.Array(TokenView)) }).annotateMerge(
+      OpenApi.annotations({ summary: "List the caller's tokens that still work" })
+    ),
+    HttpApiEndpoint.post("create", "/api/tokens", {
+      payload: CreateToken,
+      success: created(NewToken)
+    }).annotateMerge(OpenApi.annotations({ summary: "Create a token, which is shown this once" })),
+    HttpApiEndpoint.delete("remove", "/api/tokens/:id", {
+      params: { id: pathId<TokenId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "Revoke a token of the caller" }))
+  )
+  .annotateEndpointsMerge(OpenApi.annotations(extension))
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Tokens", description: "Bearer tokens of the caller." }))
