@@ -102,16 +102,22 @@ const requiredOf = (fields: Readonly<Record<string, Given>>) =>
     .filter((name) => fields[name]?.required === true)
     .sort()
 
-describe("the OpenAPI document has, beside extensions and health, what the specification has", () => {
+describe("the OpenAPI document has, beside extensions, what the specification has", () => {
+  const marked = operations.filter(([, operation]) => "x-agentd-extension" in operation)
+
   it("these endpoints and no other", () => {
-    const specified = operations
-      .filter(([, { tags }]) => !["extension", "System"].includes(String(tags)))
-      .map(([name]) => name)
     assert.sameMembers(
-      specified,
+      operations.filter((operation) => !marked.includes(operation)).map(([name]) => name),
       endpoints.map(({ method, path }) => `${method} ${path}`)
     )
     assert.lengthOf(endpoints, 17)
+  })
+
+  it("and says of all others that they go beyond it", () => {
+    assert.isAbove(marked.length, 17)
+    for (const [name, operation] of marked) {
+      assert.strictEqual<unknown>(operation["x-agentd-extension"], true, name)
+    }
   })
 
   for (const row of endpoints) {
@@ -154,6 +160,7 @@ describe("the OpenAPI document has, beside extensions and health, what the speci
           if ((where as unknown) !== "query" || given === undefined || schema === undefined) continue
           assert.deepStrictEqual<unknown>(required, given.required ?? false, String(name))
           assert.deepStrictEqual(describeGiven(schema, given.type === "id"), expectGiven(given), String(name))
+          assert.strictEqual(schema.default, given.absent, String(name))
         }
       })
 

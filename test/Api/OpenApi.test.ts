@@ -7,7 +7,57 @@ import { Api } from "../../src/Api/Api.ts"
 
 const root = resolve(import.meta.dirname, "../..")
 
+/** Where each resource is, by hand; the longest path that fits says whose an operation is. */
+const resources: Readonly<Record<string, string>> = {
+  "/api/agents": "Agents",
+  "/api/cron-jobs": "Cron jobs",
+  "/api/connectors": "Connectors",
+  "/api/tasks": "Tasks",
+  "/api/runs": "Runs",
+  "/api/approvals": "Approvals",
+  "/api/chat": "Chat",
+  "/api/chat/memory": "Memory",
+  "/api/workspaces": "Workspaces",
+  "/api/projects": "Projects",
+  "/api/provider-keys": "Provider keys",
+  "/api/tokens": "Tokens",
+  "/api/session": "Session",
+  "/health": "System"
+}
+
+const resourceOf = (path: string) =>
+  Object.entries(resources)
+    .filter(([place]) => path === place || path.startsWith(`${place}/`))
+    .sort(([a], [b]) => b.length - a.length)[0]?.[1]
+
 describe("openapi.json", () => {
+  const document = OpenApi.fromApi(Api)
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods as Record<string, OpenApi.OpenAPISpecOperation>).map((operation) => ({
+      path,
+      ...operation
+    }))
+  )
+
+  it("has one tag for each resource, and no other", () => {
+    assert.sameMembers(
+      document.tags.map(({ name }) => name),
+      Object.values(resources)
+    )
+    for (const { operationId, path, tags } of operations) {
+      assert.deepStrictEqual(tags, [resourceOf(path) ?? ""], operationId)
+    }
+  })
+
+  it("names each operation by its resource", () => {
+    const named = (name: string) => name.replaceAll(" ", "").toLowerCase()
+    for (const { operationId = "", tags } of operations) {
+      const [group = "", endpoint = "", ...rest] = operationId.split(".")
+      assert.deepStrictEqual([tags.map(named), rest], [[named(group)], []], operationId)
+      assert.match(endpoint, /^[a-z]+[A-Za-z]*$/, operationId)
+    }
+  })
+
   it("is what the contract says now (npm run openapi writes it)", () => {
     const committed = JSON.parse(readFileSync(resolve(root, "openapi.json"), "utf8"))
     assert.deepStrictEqual(committed, JSON.parse(JSON.stringify(OpenApi.fromApi(Api))))

@@ -1,0 +1,70 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { Api } from "../../src/Api/Api.ts"
+
+interface Parameter {
+  readonly name: string
+  readonly required: boolean
+  readonly schema: object
+}
+
+const document = JSON.parse(JSON.stringify(OpenApi.fromApi(Api)))
+const parametersOf = (path: string): ReadonlyArray<Parameter> => document.paths[path].get.parameters
+
+/** CONTRACT.md section 3, by hand. */
+const defaultLimits: Readonly<Record<string, number>> = {
+  "/api/approvals": 50,
+  "/api/chat/conversations": 50,
+  "/api/cron-jobs/{id}/fires": 50,
+  "/api/runs": 20
+}
+const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
+
+const offset = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }
+
+describe("paging", () => {
+  it("is that of these lists", () => {
+    const paged = Object.keys(document.paths).filter((path) =>
+      ((document.paths[path].get?.parameters ?? []) as ReadonlyArray<Parameter>).some(({ name }) =>
+        ["limit", "offset"].includes(name)
+      )
+    )
+    assert.sameMembers(paged, Object.keys(defaultLimits))
+  })
+
+  for (const [path, defaultLimit] of Object.entries(defaultLimits)) {
+    const endpoint = endpoints.find(
+      ({ method, path: own }) => method === "GET" && own.replace(/:(\w+)/g, "{$1}") === path
+    )
+    const decode = Schema.decodeUnknownEffect(endpoint?.query as unknown as Schema.Codec<unknown>)
+    const sent = (query: object) => decode({ workspaceId: "ws_1", ...query })
+
+    it(`${path} says what is allowed and what is meant by nothing`, () => {
+      const limit = { type: "integer", minimum: 1, maximum: 100, default: defaultLimit }
+      const found = parametersOf(path).filter(({ name }) => ["limit", "offset"].includes(name))
+      assert.deepStrictEqual(
+        found.map(({ name, required, schema }) => ({ name, required, schema })),
+        [
+          { name: "limit", required: false, schema: limit },
+          { name: "offset", required: false, schema: offset }
+        ]
+      )
+    })
+
+    it.effect(`${path} takes just that, and gives its handler two numbers`, () =>
+      Effect.gen(function* () {
+        assert.deepInclude(yield* sent({}), { limit: defaultLimit, offset: 0 })
+        assert.deepInclude(yield* sent({ limit: "1" }), { limit: 1, offset: 0 })
+        assert.deepInclude(yield* sent({ limit: "100", offset: "9007199254740991" }), {
+          limit: 100,
+          offset: Number.MAX_SAFE_INTEGER
+        })
+        for (const beyond of [{ limit: "0" }, { limit: "101" }, { offset: "-1" }, { limit: "1.5" }]) {
+          yield* Effect.flip(sent(beyond))
+        }
+      })
+    )
+  }
+})
