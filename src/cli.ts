@@ -12,7 +12,7 @@ import { serverRuns } from "./Layers/Operator/Reach.ts"
 import * as Transfer from "./Layers/Operator/Transfer.ts"
 import { writeStdout } from "./Layers/Output.ts"
 import * as Repo from "./Layers/Repo.ts"
-import { runMain } from "./Layers/Runtime.ts"
+import { runMain, Serving } from "./Layers/Runtime.ts"
 import * as SecretFiles from "./Layers/SecretFiles.ts"
 import * as Settings from "./Layers/Settings.ts"
 import { type AccountCommand, AccountError, type AccountResult, daysOf } from "./Schemas/Account.ts"
@@ -47,16 +47,12 @@ const print = (result: AccountResult, asJson: boolean): Effect.Effect<void> =>
           .join("\n")
   )
 
-let serves = false
-
 const serve = Command.make("serve", {}, () =>
-  Effect.flatMap(
-    Effect.promise(() => {
-      serves = true
-      return import("./main.ts")
-    }),
-    (main) => Layer.launch(main.layer)
-  )
+  Effect.gen(function* () {
+    yield* (yield* Serving).begin
+    const main = yield* Effect.promise(() => import("./main.ts"))
+    return yield* Layer.launch(main.layer)
+  })
 ).pipe(Command.withDescription("Run the service"))
 
 const migrate = Command.make("migrate", {}, () =>
@@ -176,6 +172,5 @@ runMain(
   Command.run(agentd, { version: "0.1.0" }).pipe(
     Effect.provide(NodeServices.layer),
     Effect.provide(SecretFiles.layer(process.env))
-  ),
-  () => serves
+  )
 )

@@ -22,6 +22,6 @@ export const layer = Server.layer.pipe(
 )
 
 export const start = (): void =>
-  runMain(Layer.launch(layer).pipe(Effect.provide(SecretFiles.layer(process.env))), () => true)
+  runMain(Layer.launch(layer).pipe(Effect.provide(SecretFiles.layer(process.env))), { isService: true })
 
 if (import.meta.main) start()

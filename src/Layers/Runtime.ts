@@ -1,5 +1,6 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
@@ -10,19 +11,33 @@ import { writeStderr } from "./Output.ts"
 /** The log goes to standard error, so that standard output holds only what was asked for. */
 const layerLogger = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
+/** How a program says that it is a service from now on, for which being told to stop is the usual end. */
+export class Serving extends Context.Service<Serving, { readonly begin: Effect.Effect<void> }>()(
+  "agentd/Layers/Runtime/Serving"
+) {}
+
 /**
  * Runs the program until it ends or is told to stop (SIGTERM, SIGINT: exit code 0 for a service, 130 for a
  * command, which is not done then). A failure is one sentence on standard error and exit code 1; a defect is
  * a bug and comes with its stack.
  */
-export const runMain = <A, E>(program: Effect.Effect<A, E>, isService: () => boolean): void =>
-  NodeRuntime.runMain(program.pipe(Effect.tapCause(report), Effect.provide(layerLogger)), {
+export const runMain = <A, E>(
+  program: Effect.Effect<A, E, Serving>,
+  { isService = false }: { readonly isService?: boolean } = {}
+): void => {
+  let serves = isService
+  const begin = Effect.sync(() => {
+    serves = true
+  })
+  const main = Effect.provideService(program, Serving, { begin })
+  NodeRuntime.runMain(main.pipe(Effect.tapCause(report), Effect.provide(layerLogger)), {
     disableErrorReporting: true,
     teardown: (exit, onExit) =>
-      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && isService()
+      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && serves
         ? onExit(0)
         : Runtime.defaultTeardown(exit, onExit)
   })
+}
 
 const report = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void

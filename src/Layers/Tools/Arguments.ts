@@ -7,8 +7,7 @@ import * as Semaphore from "effect/Semaphore"
 import { cut } from "../../Schemas/Text.ts"
 import { ToolError } from "../../Services/ToolSource.ts"
 import type { Problem } from "./Arguments/Problems.ts"
-import { ask } from "./Arguments/Thread.ts"
-import type { Timed } from "./Arguments/TimeLimit.ts"
+import * as Thread from "./Arguments/Thread.ts"
 
 /** By the clock on the wall: a machine that pauses gets a second try with more time. */
 const limitsMillis = [100, 500]
@@ -16,12 +15,7 @@ const refusedMillis = 600_000
 const maximumRefused = 10_000
 const maximumTold = 10
 
-/** In the whole process: the thread can't do more. */
-const oneAtATime = Semaphore.makeUnsafe(1)
-/** Of each owner one check waits for the thread, and its others for that: nobody can fill the queue. */
-const lanes = new Map<string, { readonly lock: Semaphore.Semaphore; users: number }>()
-/** Until when the calls by a schema that took too long are refused. */
-const refused = new Map<string, number>()
+const exceeded = { outcome: "exceeded" } as const
 
 /**
  * Checks the arguments of a call against the JSON Schema of its tool, so that no server is asked for what
@@ -30,67 +24,76 @@ const refused = new Map<string, number>()
  * stack fails, as do all by this schema of this owner for 10 minutes, without a try; one that can't be
  * evaluated (a reference to nothing, a pattern that is none) asks for an object and no more.
  */
-export const checkArguments = Effect.fn("checkArguments")(function* (
-  /** Whose schema it is: what is refused to one owner is not to another. */
-  owner: string,
-  parameters: Schema.JsonObject,
-  argument: Schema.Json
-): Effect.fn.Return<Schema.JsonObject, ToolError> {
-  if (!isObject(argument)) return yield* new ToolError({ error: "arguments: must be a JSON object" })
-  const key = `${owner} ${createHash("sha256").update(JSON.stringify(parameters)).digest("base64")}`
-  const checked = yield* inTurn(
-    owner,
-    Effect.suspend(() => {
-      // Asked for here, since those that waited need not be tried when the first has failed.
-      const until = refused.get(key)
-      if (until === undefined) return evaluate(owner, key, parameters, argument)
-      return Effect.flatMap(Clock.currentTimeMillis, (at) =>
-        at < until ? Effect.succeed(exceeded) : evaluate(owner, key, parameters, argument)
-      )
-    })
-  )
-  if (checked.outcome === "exceeded") {
-    return yield* new ToolError({ error: "arguments: could not be checked in time" })
-  }
-  if (checked.outcome === "failed" || checked.value.length === 0) return argument
-  return yield* new ToolError({ error: sentence(checked.value) })
+export const make = Effect.gen(function* () {
+  const thread = yield* Thread.make
+  /** The thread can't do more. */
+  const oneAtATime = yield* Semaphore.make(1)
+  /** Of each owner one check waits for the thread, and its others for that: nobody can fill the queue. */
+  const lanes = new Map<string, { readonly lock: Semaphore.Semaphore; users: number }>()
+  /** Until when the calls by a schema that took too long are refused. */
+  const refused = new Map<string, number>()
+
+  const evaluate = Effect.fnUntraced(function* (
+    owner: string,
+    key: string,
+    parameters: Schema.JsonObject,
+    argument: Schema.JsonObject
+  ) {
+    refused.delete(key)
+    // Not interrupted: the thread is free again only when it has answered.
+    let answer: Thread.Answer = exceeded
+    for (const limitMillis of limitsMillis) {
+      if (answer.outcome !== "exceeded") break
+      const question = { parameters, argument, limitMillis }
+      answer = yield* Effect.uninterruptible(Effect.promise(() => thread.ask(question)))
+    }
+    if (answer.outcome === "exceeded") {
+      yield* Effect.logWarning("the arguments of a call could not be checked in time", { owner })
+      const [oldest] = refused.keys()
+      if (oldest !== undefined && refused.size >= maximumRefused) refused.delete(oldest)
+      refused.set(key, (yield* Clock.currentTimeMillis) + refusedMillis)
+    }
+    return answer
+  })
+
+  const inTurn = <A>(owner: string, check: Effect.Effect<A>): Effect.Effect<A> =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const lane = lanes.get(owner) ?? { lock: Semaphore.makeUnsafe(1), users: 0 }
+        lane.users++
+        lanes.set(owner, lane)
+        return lane
+      }),
+      ({ lock }) => lock.withPermit(oneAtATime.withPermit(check)),
+      (lane) => Effect.sync(() => --lane.users === 0 && lanes.delete(owner))
+    )
+
+  return Effect.fn("checkArguments")(function* (
+    /** Whose schema it is: what is refused to one owner is not to another. */
+    owner: string,
+    parameters: Schema.JsonObject,
+    argument: Schema.Json
+  ): Effect.fn.Return<Schema.JsonObject, ToolError> {
+    if (!isObject(argument)) return yield* new ToolError({ error: "arguments: must be a JSON object" })
+    const key = `${owner} ${createHash("sha256").update(JSON.stringify(parameters)).digest("base64")}`
+    const checked = yield* inTurn(
+      owner,
+      Effect.suspend(() => {
+        // Asked for here, since those that waited need not be tried when the first has failed.
+        const until = refused.get(key)
+        if (until === undefined) return evaluate(owner, key, parameters, argument)
+        return Effect.flatMap(Clock.currentTimeMillis, (at) =>
+          at < until ? Effect.succeed(exceeded) : evaluate(owner, key, parameters, argument)
+        )
+      })
+    )
+    if (checked.outcome === "exceeded") {
+      return yield* new ToolError({ error: "arguments: could not be checked in time" })
+    }
+    if (checked.outcome === "failed" || checked.value.length === 0) return argument
+    return yield* new ToolError({ error: sentence(checked.value) })
+  })
 })
-
-const exceeded = { outcome: "exceeded" } as const
-
-const evaluate = Effect.fnUntraced(function* (
-  owner: string,
-  key: string,
-  parameters: Schema.JsonObject,
-  argument: Schema.JsonObject
-) {
-  refused.delete(key)
-  // Not interrupted: the thread is free again only when it has answered.
-  let answer: Timed<ReadonlyArray<Problem>> = exceeded
-  for (const limitMillis of limitsMillis) {
-    if (answer.outcome !== "exceeded") break
-    answer = yield* Effect.uninterruptible(Effect.promise(() => ask({ parameters, argument, limitMillis })))
-  }
-  if (answer.outcome === "exceeded") {
-    yield* Effect.logWarning("the arguments of a call could not be checked in time", { owner })
-    const [oldest] = refused.keys()
-    if (oldest !== undefined && refused.size >= maximumRefused) refused.delete(oldest)
-    refused.set(key, (yield* Clock.currentTimeMillis) + refusedMillis)
-  }
-  return answer
-})
-
-const inTurn = <A>(owner: string, check: Effect.Effect<A>): Effect.Effect<A> =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => {
-      const lane = lanes.get(owner) ?? { lock: Semaphore.makeUnsafe(1), users: 0 }
-      lane.users++
-      lanes.set(owner, lane)
-      return lane
-    }),
-    ({ lock }) => lock.withPermit(oneAtATime.withPermit(check)),
-    (lane) => Effect.sync(() => --lane.users === 0 && lanes.delete(owner))
-  )
 
 const isObject = (value: Schema.Json): value is Schema.JsonObject =>
   Predicate.isObject(value) && !Array.isArray(value)

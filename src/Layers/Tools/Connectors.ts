@@ -2,6 +2,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import { ConnectorCredential, type StoredConnector } from "../../Schemas/Connector.ts"
 import { type ConnectorTarget, headersRow, inScope, targetOf } from "../../Schemas/ConnectorServer.ts"
 import { cut } from "../../Schemas/Text.ts"
@@ -39,6 +40,12 @@ export const make = Effect.gen(function* () {
   const health = yield* ConnectorHealth
   const mcp = yield* Mcp.make
   const repo = yield* ConnectorRepo
+  // Threads and what they need are loaded with the first call.
+  const argumentCheck = yield* Effect.promise(() => import("./Arguments.ts")).pipe(
+    Effect.flatMap(({ make }) => make),
+    Scope.provide(yield* Effect.scope),
+    Effect.cached
+  )
 
   /** When a connector as it was (its fingerprint) may be tried again. */
   const pauses = new Map<string, { readonly fingerprint: string; readonly until: number }>()
@@ -127,9 +134,11 @@ export const make = Effect.gen(function* () {
 
   const call = (connector: StoredConnector, server: McpServer, tool: Mcp.McpTool) =>
     Effect.fn("ConnectorTools.call")(function* (argument: Schema.Json) {
-      // Threads and what they need are loaded with the first call.
-      const { checkArguments } = yield* Effect.promise(() => import("./Arguments.ts"))
-      const checked = yield* checkArguments(connector.id, tool.inputSchema as Schema.JsonObject, argument)
+      const checked = yield* (yield* argumentCheck)(
+        connector.id,
+        tool.inputSchema as Schema.JsonObject,
+        argument
+      )
       return yield* mcp
         .call(server, tool, checked)
         .pipe(

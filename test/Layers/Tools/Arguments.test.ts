@@ -1,7 +1,9 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
 import * as Arguments from "../../../src/Layers/Tools/Arguments.ts"
 import { stalls } from "../../support/McpStall.ts"
@@ -17,8 +19,13 @@ const parameters = {
   additionalProperties: false
 } as const satisfies Schema.JsonObject
 
+/** One thread for all tests, as a process has one. */
+const scope = Scope.makeUnsafe()
+afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+const check = Effect.runSync(Scope.provide(Arguments.make, scope))
+
 const checkArguments = (schema: Schema.JsonObject, argument: Schema.Json, owner = "conn_1") =>
-  Arguments.checkArguments(owner, schema, argument)
+  check(owner, schema, argument)
 
 const said = (schema: Schema.JsonObject, argument: Schema.Json) =>
   Effect.map(Effect.flip(checkArguments(schema, argument)), ({ error }) => error)
@@ -169,6 +176,16 @@ describe("checkArguments", () => {
       assert.strictEqual(yield* checkArguments(slow("twice"), harmless), harmless)
       yield* TestClock.adjust("2 minutes")
       assert.strictEqual(yield* checkArguments(slow("once"), harmless), harmless)
+    })
+  )
+
+  it.effect("remembers nothing of what another one refused", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* said(slow("of one"), hostile), tooLate)
+      const other = yield* Arguments.make
+      const harmless = { a: "aa" }
+      assert.strictEqual(yield* other("conn_1", slow("of one"), harmless), harmless)
+      assert.strictEqual(yield* said(slow("of one"), harmless), tooLate)
     })
   )
 

@@ -7,29 +7,29 @@ export type Timed<A> =
   /** It took too long, or too much of the stack. */
   | { readonly outcome: "exceeded" }
 
-let runner: { readonly script: vm.Script; readonly context: vm.Context } | undefined
-
 /**
- * Runs a synchronous computation for so long at most. The limit of `node:vm` ends whatever the thread does,
- * so it also holds for code from outside of the context, and inside a regular expression.
+ * Makes what runs a synchronous computation for so long at most. The limit of `node:vm` ends whatever the
+ * thread does, so it also holds for code from outside of the context, and inside a regular expression.
  */
-export const within = <A>(millis: number, compute: () => A): Timed<A> => {
-  runner ??= { script: new vm.Script("compute()"), context: vm.createContext({}) }
-  const { context, script } = runner
-  let result: Timed<A> = { outcome: "exceeded" }
-  context.compute = () => {
-    try {
-      result = { outcome: "done", value: compute() }
-    } catch (error) {
-      if (!(error instanceof RangeError)) result = { outcome: "failed" }
+export const makeTimeLimit = () => {
+  const script = new vm.Script("compute()")
+  const context = vm.createContext({})
+  return <A>(millis: number, compute: () => A): Timed<A> => {
+    let result: Timed<A> = { outcome: "exceeded" }
+    context.compute = () => {
+      try {
+        result = { outcome: "done", value: compute() }
+      } catch (error) {
+        if (!(error instanceof RangeError)) result = { outcome: "failed" }
+      }
     }
+    try {
+      script.runInContext(context, { timeout: millis })
+    } catch {
+      result = { outcome: "exceeded" }
+    } finally {
+      context.compute = undefined
+    }
+    return result
   }
-  try {
-    script.runInContext(context, { timeout: millis })
-  } catch {
-    result = { outcome: "exceeded" }
-  } finally {
-    context.compute = undefined
-  }
-  return result
 }
