@@ -182,6 +182,13 @@ describe("the service on the embedded database", () => {
     server = await startServer(env)
   })
 
+  it("stops so too where the command line serves", async () => {
+    await server.stop("SIGTERM")
+    server = await startServer(env, "agentd")
+    assert.strictEqual(await server.stop("SIGTERM"), 0)
+    server = await startServer(env)
+  })
+
   it("stops when npm is told to, and leaves nothing behind", async () => {
     await server.stop("SIGTERM")
     const byNpm = await startServer(env, "npm")

@@ -38,10 +38,11 @@ const exited = (child: ChildProcess): Promise<number | null> =>
     child.exitCode === null && child.signalCode === null ? child.once("exit", done) : done(child.exitCode)
   )
 
-/** How the service is started: as `npm start` does, or by npm itself. */
+/** How the service is started: as `npm start` does, by npm itself, or by the command line. */
 const commands = {
   node: [process.execPath, ["--import", "./scripts/require-node.mjs", "scripts/start.mjs"]],
-  npm: ["npm", ["start", "--silent"]]
+  npm: ["npm", ["start", "--silent"]],
+  agentd: [process.execPath, ["--import", "./scripts/require-node.mjs", "scripts/agentd.mjs", "serve"]]
 } as const
 
 /** The service as `npm start` runs it; resolves when it says that it listens. */
