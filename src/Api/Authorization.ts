@@ -4,7 +4,6 @@ import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import type { User } from "../Schemas/User.ts"
 import { Forbidden, InvalidInput, Unauthenticated, Unavailable } from "./Errors.ts"
 
-/** The user who calls. */
 export class CurrentUser extends Context.Service<CurrentUser, User>()("agentd/Api/CurrentUser") {}
 
 /** Bearer token or `session` cookie (specification, Authentication). Comes before every other check. */

@@ -27,7 +27,6 @@ export const wholeNumber = (minimum: number, maximum: number) =>
     )
   )
 
-/** What a list of a whole workspace takes. */
 export const workspaceQuery = { workspaceId: WorkspaceId }
 
 /** What every list takes that can be narrowed to a project (section 3). */

@@ -23,7 +23,6 @@ export const WorkspaceSummary = Schema.Struct({
 })
 export type WorkspaceSummary = typeof WorkspaceSummary.Type
 
-/** What an operator asks for on the command line. */
 export const AccountCommand = Schema.Union([
   Schema.Struct({ command: Schema.Literal("bootstrap"), email: Schema.String, baseUrl: Schema.String }),
   Schema.Struct({

@@ -9,7 +9,6 @@ const name = text(1, 100)
 const description = text(0, 500)
 const systemPrompt = text(0, 10_000)
 
-/** Specification, Agent. */
 export const Agent = Schema.Struct({
   id: AgentId,
   workspaceId: WorkspaceId,
@@ -25,7 +24,6 @@ export const Agent = Schema.Struct({
 }).annotate({ identifier: "Agent" })
 export type Agent = typeof Agent.Type
 
-/** Specification, POST /api/agents. */
 export const CreateAgent = Schema.Struct({
   workspaceId: WorkspaceId,
   name,

@@ -25,7 +25,6 @@ export const Approval = Schema.Struct({
 }).annotate({ identifier: "Approval" })
 export type Approval = typeof Approval.Type
 
-/** CONTRACT.md section 8, POST /api/approvals/{id}. */
 export const DecideApproval = Schema.Struct({
   decision: Schema.Literals(["approve", "reject"]),
   reason: Schema.optionalKey(Schema.NullOr(text(0, 1000)))

@@ -59,7 +59,6 @@ const depthOf = (value: Schema.Json, limit: number): number => {
   return 1 + deepest
 }
 
-/** Specification, Connector. */
 export const Connector = Schema.Struct({
   id: ConnectorId,
   workspaceId: WorkspaceId,
@@ -95,7 +94,6 @@ export const CreateConnector = Schema.Struct({
   .annotate({ identifier: "CreateConnector" })
 export type CreateConnector = typeof CreateConnector.Type
 
-/** CONTRACT.md section 8, PATCH /api/connectors/{id}. */
 export const UpdateConnector = Schema.Struct({
   providerName: Schema.optionalKey(providerName),
   status: Schema.optionalKey(Schema.Literals(["ACTIVE", "INACTIVE"])),

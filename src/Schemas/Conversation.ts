@@ -10,7 +10,6 @@ import type { Usage } from "./Usage.ts"
 export const MessageRole = Schema.Literals(["USER", "ASSISTANT"])
 export type MessageRole = typeof MessageRole.Type
 
-/** Specification, Message. */
 export const Message = Schema.Struct({
   id: MessageId,
   role: MessageRole,
@@ -37,7 +36,6 @@ export type HistoryEntry = typeof HistoryEntry.Type
 export const toPrompt = ({ content, parts, role }: HistoryEntry): ReadonlyArray<PromptMessage> =>
   role === "USER" ? [{ role: "user", content }] : (parts ?? [{ role: "assistant", content, toolCalls: [] }])
 
-/** Specification, Conversation. */
 export const Conversation = Schema.Struct({
   id: ConversationId,
   workspaceId: WorkspaceId,

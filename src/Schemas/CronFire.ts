@@ -18,7 +18,6 @@ export const StoredFire = Schema.Struct({
 })
 export type StoredFire = typeof StoredFire.Type
 
-/** CONTRACT.md section 8, GET /api/cron-jobs/{id}/fires. */
 export const CronFire = Schema.Struct({
   ...StoredFire.fields,
   lagMs: Schema.Int.annotate({ description: "Milliseconds from `scheduledAt` to `firedAt`." })

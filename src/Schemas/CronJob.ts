@@ -14,7 +14,6 @@ const timezone = text(1, 50)
 /** The time zone of a job that names none (specification, Cron job). */
 export const defaultTimezone = "UTC"
 
-/** Specification, Cron job. */
 export const CronJob = Schema.Struct({
   id: CronJobId,
   workspaceId: WorkspaceId,
@@ -32,7 +31,6 @@ export const CronJob = Schema.Struct({
 }).annotate({ identifier: "CronJob" })
 export type CronJob = typeof CronJob.Type
 
-/** Specification, POST /api/cron-jobs. */
 export const CreateCronJob = Schema.Struct({
   workspaceId: WorkspaceId,
   name,
@@ -68,7 +66,6 @@ const instant = Schema.String.check(
   )
 ).pipe(Schema.decodeTo(Schema.Date, SchemaTransformation.dateFromString))
 
-/** CONTRACT.md section 8, POST /api/cron-jobs/preview. */
 export const PreviewSchedule = Schema.Struct({
   schedule,
   timezone: Schema.optionalKey(timezone),

@@ -10,7 +10,6 @@ export const MemoryCategory = text(1, 100)
 /** The category of a new entry that names none (specification, Memory entry). */
 export const defaultCategory = "general"
 
-/** Specification, Memory entry. */
 export const MemoryEntry = Schema.Struct({
   id: MemoryEntryId,
   workspaceId: WorkspaceId,
@@ -23,7 +22,6 @@ export const MemoryEntry = Schema.Struct({
 }).annotate({ identifier: "MemoryEntry" })
 export type MemoryEntry = typeof MemoryEntry.Type
 
-/** Specification, POST /api/chat/memory. */
 export const UpsertMemory = Schema.Struct({
   workspaceId: WorkspaceId,
   key: MemoryKey,

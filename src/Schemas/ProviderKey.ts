@@ -54,7 +54,6 @@ export const ProviderKey = Schema.Struct({
 }).annotate({ identifier: "ProviderKey" })
 export type ProviderKey = typeof ProviderKey.Type
 
-/** CONTRACT.md section 8, POST /api/provider-keys. */
 export const CreateProviderKey = Schema.Struct({
   workspaceId: WorkspaceId,
   name,

@@ -29,7 +29,6 @@ export type RunStatus = typeof RunStatus.Type
 export const AutonomyLevel = Schema.Literals(["supervised", "semi-autonomous", "autonomous"])
 export type AutonomyLevel = typeof AutonomyLevel.Type
 
-/** Specification, Run. */
 export const Run = Schema.Struct({
   id: RunId,
   workspaceId: WorkspaceId,

@@ -28,7 +28,6 @@ export const looksLikeToken = (secret: string): boolean => /^agentd_[A-Za-z0-9_-
 /** The longest life that a token can be given on purpose: ten years. */
 export const maxTokenDays = 3650
 
-/** A token as its user sees it. */
 export const TokenView = Schema.Struct({
   id: TokenId,
   name: Schema.String,
@@ -43,7 +42,6 @@ export const NewToken = Schema.Struct({ ...TokenView.fields, token: Schema.Strin
 })
 export type NewToken = typeof NewToken.Type
 
-/** CONTRACT.md section 8, POST /api/tokens. */
 export const CreateToken = Schema.Struct({
   name: text(1, 100),
   expiresInDays: Schema.optionalKey(

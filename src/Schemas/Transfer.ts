@@ -36,7 +36,6 @@ const rowPattern = /^\{"table":"([a-z_][a-z0-9_]*)","row":\{.*\}\}$/su
 /** The table of a row's line; undefined for any other line. */
 export const tableOf = (line: string): string | undefined => rowPattern.exec(line)?.[1]
 
-/** The number of rows that the last line promises. */
 export const rowsPromised = (line: string): number | undefined =>
   Option.getOrUndefined(Option.map(decodeEnd(line), ({ rows }) => rows))
 

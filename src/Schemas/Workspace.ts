@@ -57,7 +57,6 @@ export const UpdateWorkspace = Schema.Struct({
 })
 export type UpdateWorkspace = typeof UpdateWorkspace.Type
 
-/** Somebody who belongs to a workspace. */
 export const Member = Schema.Struct({
   userId: UserId,
   email: Schema.String,

@@ -1,22 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { TestClock } from "effect/testing"
-import { Forbidden, InvalidInput, NotFound, type Unavailable } from "../../src/Schemas/Errors.ts"
+import { Forbidden, InvalidInput, NotFound } from "../../src/Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { Projects } from "../../src/Services/Projects.ts"
-import { Workspaces } from "../../src/Services/Workspaces.ts"
-import { makeUser } from "../support/Fixtures.ts"
 import { layerOffline } from "../support/Service.ts"
-
-/** A workspace with an owner and a member, and somebody who is neither. */
-const makeTeam = Effect.gen(function* () {
-  yield* TestClock.setTime(1_000)
-  const workspaces = yield* Workspaces
-  const [owner, member, stranger] = [yield* makeUser, yield* makeUser, yield* makeUser]
-  const workspace = yield* workspaces.create(owner, { name: "Team" })
-  yield* workspaces.addMember(owner, workspace.id, { email: member.email })
-  return { id: workspace.id, member, owner, stranger, workspace, workspaces }
-})
+import { makeTeam } from "../support/Team.ts"
 
 const lastOwner = "a workspace must keep an owner"
 
@@ -144,31 +133,6 @@ describe("Workspaces", () => {
         "member",
         "owner"
       ])
-    }).pipe(Effect.provide(layerOffline()))
-  )
-})
-
-describe("Projects", () => {
-  it.effect("are made and listed by any member, and by nobody else", () =>
-    Effect.gen(function* () {
-      const { id, member, owner, stranger } = yield* makeTeam
-      const projects = yield* Projects
-      const project = yield* projects.create(member, { workspaceId: id, name: "P" })
-      assert.deepStrictEqual(project, {
-        id: project.id,
-        workspaceId: id,
-        name: "P",
-        createdAt: new Date(1_000)
-      })
-      assert.deepStrictEqual(yield* projects.list(owner, id), [project])
-      const refusals: ReadonlyArray<Effect.Effect<unknown, Forbidden | Unavailable>> = [
-        projects.create(stranger, { workspaceId: id, name: "P" }),
-        projects.list(stranger, id),
-        projects.list(owner, "ws_absent" as WorkspaceId)
-      ]
-      for (const refused of refusals) {
-        assert.instanceOf(yield* Effect.flip(refused), Forbidden)
-      }
     }).pipe(Effect.provide(layerOffline()))
   )
 })

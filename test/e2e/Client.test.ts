@@ -101,7 +101,9 @@ describe("a client derived from the contract", () => {
         event === "status" && "delta" in data ? [data.delta] : []
       )
       assert.strictEqual(deltas.join(""), last.data.message.content)
-      const { data: conversations } = yield* client.chat.list({ query: { workspaceId, limit: 50, offset: 0 } })
+      const { data: conversations } = yield* client.chat.list({
+        query: { workspaceId, limit: 50, offset: 0 }
+      })
       assert.strictEqual(conversations[0]?.id, first.data.conversationId)
       const { data: conversation } = yield* client.chat.get({ params: { id: first.data.conversationId } })
       assert.deepStrictEqual(conversation.messages.at(-1), last.data.message)

@@ -8,6 +8,5 @@ export const data = <A, E, R>(
 ): Effect.Effect<{ readonly data: A }, E, R | CurrentUser> =>
   Effect.map(Effect.flatMap(CurrentUser, perform), (value) => ({ data: value }))
 
-/** The same for a deletion. */
 export const removal = <E, R>(perform: (user: User) => Effect.Effect<void, E, R>) =>
   data((user) => Effect.as(perform(user), { success: true as const }))
