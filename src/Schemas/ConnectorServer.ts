@@ -101,7 +101,7 @@ const bearer = (token: string): Record<string, string> =>
   ])
 
 /** Of one connection (RFC 9110, 7.6.1), or set by the client itself. */
-const reserved = new Set([
+const reserved: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
   "proxy-authenticate",

@@ -11,7 +11,7 @@ import { Auth } from "../../Services/Auth.ts"
 import { Ids } from "../../Services/Ids.ts"
 import * as Metrics from "../../Services/Metrics.ts"
 import { problemResponse } from "./Problems.ts"
-import { allowedMethods } from "./Routes.ts"
+import { makeAllowedMethods } from "./Routes.ts"
 
 /**
  * The one place where everything that no endpoint answered becomes `{"error"}`: unknown paths, other
@@ -21,6 +21,7 @@ export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
     const auth = yield* Auth
     const ids = yield* Ids
+    const allowedMethods = makeAllowedMethods()
 
     const notRouted = Effect.fnUntraced(function* (request: HttpServerRequest) {
       if (/^\/+api(\/|$)/iu.test(request.url)) {

@@ -4,16 +4,17 @@ import { Api } from "../../Api/Api.ts"
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const satisfies ReadonlyArray<HttpMethod>
 
-const router = FindMyWay.make<true>()
-for (const group of Object.values(Api.groups)) {
-  for (const endpoint of Object.values(group.endpoints)) {
-    router.on(endpoint.method, endpoint.path as FindMyWay.PathInput, true)
+/** Says which methods a path takes, for `Allow`; none for a path that is unknown. */
+export const makeAllowedMethods = (): ((url: string) => ReadonlyArray<string>) => {
+  const router = FindMyWay.make<true>()
+  for (const group of Object.values(Api.groups)) {
+    for (const endpoint of Object.values(group.endpoints)) {
+      router.on(endpoint.method, endpoint.path as FindMyWay.PathInput, true)
+    }
   }
+  for (const path of ["/docs", "/metrics", "/openapi.json"] as const) router.on("GET", path, true)
+  return (url) =>
+    methods
+      .filter((method) => router.find(method, url) !== undefined)
+      .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
 }
-for (const path of ["/docs", "/metrics", "/openapi.json"] as const) router.on("GET", path, true)
-
-/** The methods that a path takes, for `Allow`; empty for a path that is unknown. */
-export const allowedMethods = (url: string): ReadonlyArray<string> =>
-  methods
-    .filter((method) => router.find(method, url) !== undefined)
-    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
