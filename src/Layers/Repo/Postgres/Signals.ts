@@ -7,7 +7,7 @@ import * as Queue from "effect/Queue"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Schema from "effect/Schema"
 import { Signal, Signals } from "../../../Services/Signals.ts"
-import { make as makeLocal } from "../Memory/Signals.ts"
+import { make as makeLocal } from "../InMemory/Signals.ts"
 import { Database } from "./Database.ts"
 
 const channel = "agentd"

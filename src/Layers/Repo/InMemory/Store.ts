@@ -94,7 +94,7 @@ export const logEvents = ({ events }: Tables, id: string, batches: ReadonlyArray
   if (added.length > 0) events.set(id, [...known, ...added])
 }
 
-const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/Memory/InTransaction", {
+const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/InMemory/InTransaction", {
   defaultValue: () => false
 })
 
@@ -108,7 +108,7 @@ export class Store extends Context.Service<
     /** One transaction at a time; one that does not succeed puts every table back, also a nested one. */
     readonly transact: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
->()("agentd/Layers/Repo/Memory/Store") {
+>()("agentd/Layers/Repo/InMemory/Store") {
   static readonly layer = Layer.effect(
     Store,
     Effect.map(Semaphore.make(1), (semaphore) => {

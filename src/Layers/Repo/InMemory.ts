@@ -1,0 +1,41 @@
+import * as Layer from "effect/Layer"
+import * as AgentRepo from "./InMemory/AgentRepo.ts"
+import * as ApprovalRepo from "./InMemory/ApprovalRepo.ts"
+import * as ConnectorRepo from "./InMemory/ConnectorRepo.ts"
+import * as ConversationRepo from "./InMemory/ConversationRepo.ts"
+import * as CronFireRepo from "./InMemory/CronFireRepo.ts"
+import * as CronJobRepo from "./InMemory/CronJobRepo.ts"
+import * as MemoryRepo from "./InMemory/MemoryRepo.ts"
+import * as ProjectRepo from "./InMemory/ProjectRepo.ts"
+import * as ProviderKeyRepo from "./InMemory/ProviderKeyRepo.ts"
+import * as RunEventRepo from "./InMemory/RunEventRepo.ts"
+import * as RunJournal from "./InMemory/RunJournal.ts"
+import * as RunRepo from "./InMemory/RunRepo.ts"
+import * as Signals from "./InMemory/Signals.ts"
+import { layerHealth, layerTransaction, Store } from "./InMemory/Store.ts"
+import * as TokenRepo from "./InMemory/TokenRepo.ts"
+import * as Transfer from "./InMemory/Transfer.ts"
+import * as UserRepo from "./InMemory/UserRepo.ts"
+import * as WorkspaceRepo from "./InMemory/WorkspaceRepo.ts"
+
+export const layer = Layer.mergeAll(
+  layerHealth,
+  layerTransaction,
+  AgentRepo.layer,
+  ApprovalRepo.layer,
+  ConnectorRepo.layer,
+  ConversationRepo.layer,
+  CronFireRepo.layer,
+  CronJobRepo.layer,
+  MemoryRepo.layer,
+  ProjectRepo.layer,
+  ProviderKeyRepo.layer,
+  RunEventRepo.layer,
+  RunJournal.layer,
+  RunRepo.layer,
+  Signals.layer,
+  TokenRepo.layer,
+  Transfer.layer,
+  UserRepo.layer,
+  WorkspaceRepo.layer
+).pipe(Layer.provide(Store.layer))

@@ -1,0 +1,41 @@
+import * as Layer from "effect/Layer"
+import * as AgentRepo from "./Postgres/AgentRepo.ts"
+import * as ApprovalRepo from "./Postgres/ApprovalRepo.ts"
+import * as ConnectorRepo from "./Postgres/ConnectorRepo.ts"
+import * as ConversationRepo from "./Postgres/ConversationRepo.ts"
+import * as CronFireRepo from "./Postgres/CronFireRepo.ts"
+import * as CronJobRepo from "./Postgres/CronJobRepo.ts"
+import { Database, layerHealth, layerTransaction } from "./Postgres/Database.ts"
+import * as MemoryRepo from "./Postgres/MemoryRepo.ts"
+import * as ProjectRepo from "./Postgres/ProjectRepo.ts"
+import * as ProviderKeyRepo from "./Postgres/ProviderKeyRepo.ts"
+import * as RunEventRepo from "./Postgres/RunEventRepo.ts"
+import * as RunJournal from "./Postgres/RunJournal.ts"
+import * as RunRepo from "./Postgres/RunRepo.ts"
+import * as Signals from "./Postgres/Signals.ts"
+import * as TokenRepo from "./Postgres/TokenRepo.ts"
+import * as Transfer from "./Postgres/Transfer.ts"
+import * as UserRepo from "./Postgres/UserRepo.ts"
+import * as WorkspaceRepo from "./Postgres/WorkspaceRepo.ts"
+
+export const layer = Layer.mergeAll(
+  layerHealth,
+  layerTransaction,
+  AgentRepo.layer,
+  ApprovalRepo.layer,
+  ConnectorRepo.layer,
+  ConversationRepo.layer,
+  CronFireRepo.layer,
+  CronJobRepo.layer,
+  MemoryRepo.layer,
+  ProjectRepo.layer,
+  ProviderKeyRepo.layer,
+  RunEventRepo.layer,
+  RunJournal.layer,
+  RunRepo.layer,
+  Signals.layer,
+  TokenRepo.layer,
+  Transfer.layer,
+  UserRepo.layer,
+  WorkspaceRepo.layer
+).pipe(Layer.provide(Database.layer))
