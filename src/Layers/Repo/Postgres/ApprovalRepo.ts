@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { notDecided, StoredApproval } from "../../../Schemas/Approval.ts"
 import { RunId } from "../../../Schemas/Ids.ts"
 import { ApprovalRepo } from "../../../Services/ApprovalRepo.ts"
+import { insertSelect, makeColumns, recordset } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { logging } from "./EventBatches.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
@@ -11,16 +12,14 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 const approval = firstRow(StoredApproval)
 const approvals = rows(StoredApproval)
 const runs = rows(Schema.Struct({ id: RunId }))
+const columns = makeColumns(StoredApproval, { arguments: "json" })
 
 export const layer = Layer.effect(
   ApprovalRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
 
-    const columns = sql.literal(`
-      a.id, a.workspace_id as "workspaceId", a.run_id as "runId", a.tool_call_id as "toolCallId", a.tool,
-      a.arguments, a.fingerprint, a.status, a.reason, a.decided_by as "decidedBy",
-      a.decided_at as "decidedAt", a.created_at as "createdAt", a.expires_at as "expiresAt"`)
+    const selected = columns.read("a")
 
     return ApprovalRepo.of({
       park: ({ epoch, id, worker }, given, events, firstTokenAt = null) =>
@@ -33,13 +32,17 @@ export const layer = Layer.effect(
               where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
               returning id, workspace_id
             ), asked as (
-              insert into approvals (id, workspace_id, run_id, tool_call_id, tool, arguments, fingerprint,
-                status, created_at, expires_at)
-              select g.id, p.workspace_id, p.id, g."toolCallId", g.tool, g.arguments, g.fingerprint,
-                'PENDING', g."createdAt", g."expiresAt"
-              from parked p, jsonb_to_recordset(${sql.json(given)}) as g (id text, "toolCallId" text,
-                tool text, arguments jsonb, fingerprint text, "createdAt" timestamptz,
-                "expiresAt" timestamptz)
+              ${insertSelect(
+                sql,
+                "approvals",
+                {
+                  ...columns.from("g"),
+                  workspace_id: sql.literal("p.workspace_id"),
+                  run_id: sql.literal("p.id"),
+                  status: "PENDING"
+                },
+                sql`parked p, ${recordset(sql, "approvals", given.map(columns.json))} g`
+              )}
               on conflict do nothing
             )${logging(sql, "parked", events)}
             select id from parked
@@ -50,16 +53,16 @@ export const layer = Layer.effect(
       ofRun: (id) =>
         run(
           approvals(sql`
-            select ${columns} from approvals a where a.run_id = ${id} order by a.created_at, a.id`)
+            select ${selected} from approvals a where a.run_id = ${id} order by a.created_at, a.id`)
         ),
       waiting: ({ limit, offset, workspaceId }) =>
         run(
           approvals(sql`
-            select ${columns} from approvals a join runs r on r.id = a.run_id
+            select ${selected} from approvals a join runs r on r.id = a.run_id
             where a.workspace_id = ${workspaceId} and a.status = 'PENDING' and r.status = 'WAITING_APPROVAL'
             order by a.created_at, a.id limit ${limit} offset ${offset}::bigint`)
         ),
-      find: (id) => run(approval(sql`select ${columns} from approvals a where a.id = ${id}`)),
+      find: (id) => run(approval(sql`select ${selected} from approvals a where a.id = ${id}`)),
       decide: (id, { decidedAt, decidedBy, reason, status }) =>
         run(
           sql.withTransaction(

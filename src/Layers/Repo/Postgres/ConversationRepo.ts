@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { AgentReference } from "../../../Schemas/Agent.ts"
 import {
   HistoryEntry,
   Message,
@@ -9,57 +10,66 @@ import {
   toConversation
 } from "../../../Schemas/Conversation.ts"
 import { MessageId, RunId } from "../../../Schemas/Ids.ts"
+import { PromptMessage } from "../../../Schemas/Inference.ts"
+import { Usage } from "../../../Schemas/Usage.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
+import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const conversation = firstRow(StoredConversation)
+const agent = { read: referenceOf(AgentReference, "a") }
+const columns = makeColumns(StoredConversation, { agent })
 const messages = rows(Message)
+const messageColumns = makeColumns(Message, {})
+const Reply = Schema.Struct({ ...Message.fields, ...Usage.fields, parts: Schema.Array(PromptMessage) })
+const replyColumns = makeColumns(Reply, { parts: "json" })
 const history = rows(HistoryEntry)
-const removed = firstRow(Schema.Struct({ turnId: Schema.NullOr(RunId) }))
+const Removed = Schema.Struct({ turnId: Schema.NullOr(RunId) })
+const removed = firstRow(Removed)
 const mostHistory = 1000
-const listed = rows(
-  Schema.Struct({
-    ...StoredConversation.fields,
-    lastId: Schema.NullOr(MessageId),
-    lastRole: Schema.NullOr(MessageRole),
-    lastContent: Schema.NullOr(Schema.String),
-    lastCreatedAt: Schema.NullOr(Schema.Date)
-  })
-)
+const Listed = Schema.Struct({
+  ...StoredConversation.fields,
+  lastId: Schema.NullOr(MessageId),
+  lastRole: Schema.NullOr(MessageRole),
+  lastContent: Schema.NullOr(Schema.String),
+  lastCreatedAt: Schema.NullOr(Schema.Date)
+})
+const listed = rows(Listed)
+const listedColumns = makeColumns(Listed, {
+  agent,
+  lastId: { read: "m.id" },
+  lastRole: { read: "m.role" },
+  lastContent: { read: "left(m.content, 200)" },
+  lastCreatedAt: { read: "m.created_at" }
+})
 
 export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
 
-    const columns = sql.literal(`
-      c.id, c.workspace_id as "workspaceId", c.project_id as "projectId", c.title,
-      c.agent_id as "agentId",
-      case when a.id is not null then json_build_object('id', a.id, 'name', a.name) end as "agent",
-      c.owner_id as "ownerId", c.created_at as "createdAt", c.updated_at as "updatedAt"`)
+    const insertMessage = (row: Readonly<Record<string, unknown>>) =>
+      insertSelect(
+        sql,
+        "messages",
+        { ...row, conversation_id: sql.literal("touched.id") },
+        sql.literal("touched")
+      )
 
     return ConversationRepo.of({
-      insert: (given) =>
-        run(
-          Effect.asVoid(sql`
-            insert into conversations (id, workspace_id, project_id, title, agent_id, owner_id,
-              created_at, updated_at)
-            values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.title},
-              ${given.agentId}, ${given.ownerId}, ${given.createdAt}, ${given.updatedAt})`)
-        ),
+      insert: (given) => run(Effect.asVoid(sql`insert into conversations ${sql.insert(columns.row(given))}`)),
       find: (id) =>
         run(
           conversation(sql`
-            select ${columns} from conversations c left join agents a on a.id = c.agent_id
+            select ${columns.read("c")} from conversations c left join agents a on a.id = c.agent_id
             where c.id = ${id}`)
         ),
       list: ({ limit, offset, projectId, workspaceId }) =>
         run(
           Effect.map(
             listed(sql`
-              select ${columns}, m.id as "lastId", m.role as "lastRole", left(m.content, 200) as "lastContent",
-                m.created_at as "lastCreatedAt"
+              select ${listedColumns.read("c")}
               from (
                 select * from conversations
                 where workspace_id = ${workspaceId}
@@ -86,7 +96,7 @@ export const layer = Layer.effect(
       messages: (id) =>
         run(
           messages(sql`
-            select id, role, content, created_at as "createdAt"
+            select ${messageColumns.read()}
             from messages where conversation_id = ${id} order by position`)
         ),
       history: (id, maximumBytes) =>
@@ -106,8 +116,7 @@ export const layer = Layer.effect(
           returnedRow(sql`
             with touched as (
               update conversations set updated_at = ${message.createdAt} where id = ${id} returning id)
-            insert into messages (id, conversation_id, role, content, created_at)
-            select ${message.id}, id, ${message.role}, ${message.content}, ${message.createdAt} from touched
+            ${insertMessage(messageColumns.row(message))}
             returning id`)
         ),
       setAgent: (id, agentId) =>
@@ -118,7 +127,7 @@ export const layer = Layer.effect(
             // Whoever ends a turn holds its run first and then the conversation: so does this, of every run.
             Effect.andThen(
               sql`select from runs where conversation_id = ${id} order by id for update`,
-              removed(sql`delete from conversations where id = ${id} returning turn_id as "turnId"`)
+              removed(sql`delete from conversations where id = ${id} returning ${makeColumns(Removed, {}).read()}`)
             )
           )
         ),
@@ -134,11 +143,7 @@ export const layer = Layer.effect(
               update conversations set updated_at = greatest(updated_at, ${reply.createdAt}::timestamptz) where id = ${id}
               returning id
             ), added as (
-              insert into messages (id, conversation_id, role, content, created_at, parts, input_tokens,
-                output_tokens)
-              select ${reply.id}, id, ${reply.role}, ${reply.content}, ${reply.createdAt}, ${sql.json(parts)},
-                ${usage.inputTokens}, ${usage.outputTokens}
-              from touched
+              ${insertMessage(replyColumns.row({ ...reply, ...usage, parts }))}
               on conflict (id) do nothing)
             select id from touched`)
         )

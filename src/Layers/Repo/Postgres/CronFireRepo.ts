@@ -2,22 +2,48 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import type { SqlError } from "effect/sql/SqlError"
 import { Backlog, DueJob, StoredFire } from "../../../Schemas/CronFire.ts"
 import { RunId } from "../../../Schemas/Ids.ts"
-import type { StoredRun } from "../../../Schemas/Run.ts"
 import { CronFireRepo } from "../../../Services/CronFireRepo.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { count, firstRow, onlyRow, rows } from "./Rows.ts"
+import { insertRuns } from "./RunColumns.ts"
 
 const moment = onlyRow(Schema.Struct({ at: Schema.Date }))
 const wait = firstRow(Schema.Struct({ millis: Schema.Finite }))
-const locked = rows(Schema.Struct({ id: Schema.String, agentId: Schema.NullOr(Schema.String) }))
-const agents = rows(Schema.Struct({ id: Schema.String, isActive: Schema.Boolean }))
-const dueJobs = rows(Schema.Struct({ ...DueJob.fields, at: Schema.Date }))
-const made = rows(Schema.Struct({ runId: RunId }))
+const Locked = Schema.Struct({ id: Schema.String, agentId: Schema.NullOr(Schema.String) })
+const locked = rows(Locked)
+const lockedColumns = makeColumns(Locked, {}).read()
+const AgentState = Schema.Struct({ id: Schema.String, isActive: Schema.Boolean })
+const agents = rows(AgentState)
+const agentColumns = makeColumns(AgentState, {}).read()
+
+// A subquery is asked once, so that the index finds what is due; the function itself would be asked per row.
+const clockText = "(select clock_timestamp())"
+
+const Due = Schema.Struct({ ...DueJob.fields, at: Schema.Date })
+const dueJobs = rows(Due)
+const dueColumns = makeColumns(Due, {
+  slot: { read: "next_fire_at" },
+  // Known since the agents were locked.
+  agentIsActive: { read: "true" },
+  isBusy: {
+    read: `exists (select from runs r where r.cron_job_id = c.id
+      and r.status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL'))`
+  },
+  at: { read: clockText }
+}).read()
+const made = rows(Schema.Struct({ id: RunId }))
+const backlogColumns = makeColumns(
+  Schema.Struct(Struct.pick(Backlog.fields, ["cronJobId", "schedule", "timezone"])),
+  {}
+).read("b")
 const claimedBacklog = firstRow(Schema.Struct({ ...Backlog.fields, at: Schema.Date }))
 const fires = rows(StoredFire)
+const fireColumns = makeColumns(StoredFire, {}).read()
 
 export const layer = Layer.effect(
   CronFireRepo,
@@ -25,8 +51,7 @@ export const layer = Layer.effect(
     const { run, sql } = yield* Database
     const now = Effect.map(moment(sql`select clock_timestamp() as at`), ({ at }) => at)
 
-    // A subquery is asked once, so that the index finds what is due; the function itself would be asked per row.
-    const clock = sql.literal("(select clock_timestamp())")
+    const clock = sql.literal(clockText)
     const ago = (millis: number) => sql`${clock} - ${millis}::float8 * interval '1 millisecond'`
 
     /**
@@ -42,7 +67,7 @@ export const layer = Layer.effect(
     > =>
       Effect.gen(function* () {
         const taken = yield* locked(sql`
-          select id, agent_id as "agentId" from cron_jobs
+          select ${lockedColumns} from cron_jobs
           where next_fire_at <= ${clock}
           ${held.length === 0 ? sql.literal("") : sql`and (agent_id is null or not ${sql.in("agent_id", held)})`}
           order by next_fire_at limit ${limit} for no key update skip locked`)
@@ -54,7 +79,7 @@ export const layer = Layer.effect(
           agentIds.length === 0
             ? []
             : yield* agents(sql`
-                select id, is_active as "isActive" from agents
+                select ${agentColumns} from agents
                 where ${sql.in("id", agentIds)} for share skip locked`)
         const isActive = new Map(known.map((agent) => [agent.id, agent.isActive]))
         // Jobs that stay behind an agent take no place from those behind them.
@@ -84,11 +109,7 @@ export const layer = Layer.effect(
             if (ids.length === 0) return { at: yield* now, jobs: [] }
             // Asked after the locks were taken, so that whatever a former holder wrote is seen.
             const found = yield* dueJobs(sql`
-              select id, workspace_id as "workspaceId", project_id as "projectId", agent_id as "agentId",
-                prompt, schedule, timezone, next_fire_at as slot, true as "agentIsActive",
-                exists (select from runs r where r.cron_job_id = c.id
-                  and r.status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')) as "isBusy",
-                ${clock} as at
+              select ${dueColumns}
               from cron_jobs c where ${sql.in("id", ids)} order by next_fire_at, id`)
             const at = found[0]?.at ?? (yield* now)
             return {
@@ -142,17 +163,13 @@ export const layer = Layer.effect(
                   next.map(({ cronJobId }) => cronJobId)
                 )}
               )
-              insert into runs (id, workspace_id, project_id, agent_id, cron_job_id, status, prompt,
-                autonomy_level, attempts, created_at, updated_at)
-              select r.id, "workspaceId", "projectId", "agentId", "cronJobId", status, prompt,
-                "autonomyLevel", attempts, "createdAt", "updatedAt"
-              from jsonb_to_recordset(${sql.json(slots.flatMap(({ run }) => (run === null ? [] : [rowOf(run)])))})
-                as r(id text, "workspaceId" text, "projectId" text, "agentId" text, "cronJobId" text,
-                  status text, prompt text, "autonomyLevel" text, attempts integer, "createdAt" timestamptz,
-                  "updatedAt" timestamptz)
-              where r.id in (select run_id from fired)
-              returning id as "runId"`),
-            (created) => created.map(({ runId }) => runId)
+              ${insertRuns(
+                sql,
+                slots.flatMap(({ run }) => (run === null ? [] : [run])),
+                sql.literal("r.id in (select run_id from fired)")
+              )}
+              returning id`),
+            (created) => created.map(({ id }) => id)
           )
         ),
       // With the job, that a removal of it has locked or waits: slots refer to it.
@@ -160,7 +177,7 @@ export const layer = Layer.effect(
         run(
           Effect.map(
             claimedBacklog(sql`
-              select b.cron_job_id as "cronJobId", b.schedule, b.timezone, b.missed_until as until,
+              select ${backlogColumns}, b.missed_until as until,
                 greatest(b.missed_from, date_trunc('second', ${ago(keepMillis)})) as "from", ${clock} as at
               from cron_backlogs b join cron_jobs c on c.id = b.cron_job_id
               limit 1 for update of b skip locked for key share of c skip locked`),
@@ -184,8 +201,7 @@ export const layer = Layer.effect(
       list: ({ cronJobId, limit, offset }) =>
         run(
           fires(sql`
-            select scheduled_at as "scheduledAt", fired_at as "firedAt", outcome, run_id as "runId"
-            from cron_fires where cron_job_id = ${cronJobId}
+            select ${fireColumns} from cron_fires where cron_job_id = ${cronJobId}
             order by scheduled_at desc limit ${limit} offset ${offset}::bigint`)
         ),
       forget: (keepMillis, limit) =>
@@ -202,18 +218,3 @@ export const layer = Layer.effect(
     })
   })
 )
-
-/** What a run of a cron job has beside the defaults of the table: it never chooses a model or connectors. */
-const rowOf = (run: StoredRun) => ({
-  id: run.id,
-  workspaceId: run.workspaceId,
-  projectId: run.projectId,
-  agentId: run.agentId,
-  cronJobId: run.cronJobId,
-  status: run.status,
-  prompt: run.prompt,
-  autonomyLevel: run.autonomyLevel,
-  attempts: run.attempts,
-  createdAt: run.createdAt.toISOString(),
-  updatedAt: run.updatedAt.toISOString()
-})

@@ -1,14 +1,17 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { StoredCronJob, type UpdateCronJob } from "../../../Schemas/CronJob.ts"
+import { AgentReference } from "../../../Schemas/Agent.ts"
+import { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import type { CronJobId } from "../../../Schemas/Ids.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
+import { makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
 const job = firstRow(StoredCronJob)
 const inserted = onlyRow(StoredCronJob)
 const jobs = rows(StoredCronJob)
+const columns = makeColumns(StoredCronJob, { agent: { read: referenceOf(AgentReference, "a") } })
 
 /** Rows that one statement of a removal touches. */
 const removedAtOnce = 5_000
@@ -19,10 +22,7 @@ export const layer = Layer.effect(
     const { run, sql } = yield* Database
 
     const read = (from: "cron_jobs" | "changed") => sql`
-      select c.id, c.workspace_id as "workspaceId", c.project_id as "projectId", c.name, c.description,
-        c.schedule, c.prompt, c.timezone, c.is_active as "isActive", c.agent_id as "agentId",
-        case when a.id is not null then json_build_object('id', a.id, 'name', a.name) end as "agent",
-        c.next_fire_at as "nextFireAt", c.created_at as "createdAt", c.updated_at as "updatedAt"
+      select ${columns.read("c")}
       from ${sql.literal(from)} c left join agents a on a.id = c.agent_id`
 
     /** Takes away one part of what hangs on a job; false when nothing is left. */
@@ -46,11 +46,7 @@ export const layer = Layer.effect(
         run(
           inserted(sql`
             with changed as (
-              insert into cron_jobs (id, workspace_id, project_id, agent_id, name, description, schedule,
-                timezone, prompt, is_active, next_fire_at, created_at, updated_at)
-              values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.agentId}, ${given.name},
-                ${given.description}, ${given.schedule}, ${given.timezone}, ${given.prompt},
-                ${given.isActive}, ${given.nextFireAt}, ${given.createdAt}, ${given.updatedAt})
+              insert into cron_jobs ${sql.insert(columns.row(given))}
               returning *)
             ${read("changed")}`)
         ),
@@ -68,7 +64,7 @@ export const layer = Layer.effect(
         run(
           job(sql`
             with changed as (
-              update cron_jobs set ${sql.update({ ...toColumns(patch), updated_at: at })}
+              update cron_jobs set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
               where id = ${id} returning *)
             ${read("changed")}`)
         ),
@@ -80,14 +76,3 @@ export const layer = Layer.effect(
     })
   })
 )
-
-const toColumns = (patch: UpdateCronJob & { readonly nextFireAt?: Date | null }) => ({
-  ...("name" in patch && { name: patch.name }),
-  ...("description" in patch && { description: patch.description }),
-  ...("agentId" in patch && { agent_id: patch.agentId }),
-  ...("schedule" in patch && { schedule: patch.schedule }),
-  ...("prompt" in patch && { prompt: patch.prompt }),
-  ...("timezone" in patch && { timezone: patch.timezone }),
-  ...("isActive" in patch && { is_active: patch.isActive }),
-  ...("nextFireAt" in patch && { next_fire_at: patch.nextFireAt })
-})

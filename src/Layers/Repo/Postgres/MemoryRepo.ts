@@ -2,39 +2,38 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { defaultCategory, MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
 import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
 const entry = firstRow(MemoryEntry)
 const inserted = onlyRow(MemoryEntry)
 const entries = rows(MemoryEntry)
+const columns = makeColumns(MemoryEntry, {})
 
 export const layer = Layer.effect(
   MemoryRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
-    const columns = sql.literal(`
-      id, workspace_id as "workspaceId", project_id as "projectId", key, value, category,
-      created_at as "createdAt", updated_at as "updatedAt"`)
+    const selected = columns.read()
     return MemoryRepo.of({
-      upsert: (given) =>
+      upsert: ({ at, category, ...given }) =>
         run(
           inserted(sql`
-              insert into memory_entries (id, workspace_id, project_id, key, value, category,
-                created_at, updated_at)
-              values (${given.id}, ${given.workspaceId}, ${given.projectId}, ${given.key},
-                ${given.value}, ${given.category ?? defaultCategory}, ${given.at}, ${given.at})
+              insert into memory_entries ${sql.insert(
+                columns.row({ ...given, category: category ?? defaultCategory, createdAt: at, updatedAt: at })
+              )}
               on conflict (workspace_id, project_id, key) do update
               set value = excluded.value,
-                category = coalesce(${given.category}, memory_entries.category),
+                category = coalesce(${category}, memory_entries.category),
                 updated_at = excluded.updated_at
-              returning ${columns}`)
+              returning ${selected}`)
         ),
-      find: (id) => run(entry(sql`select ${columns} from memory_entries where id = ${id}`)),
+      find: (id) => run(entry(sql`select ${selected} from memory_entries where id = ${id}`)),
       list: ({ category, key, projectId, workspaceId }) =>
         run(
           entries(sql`
-            select ${columns} from memory_entries
+            select ${selected} from memory_entries
             where ${sql.and([
               sql`workspace_id = ${workspaceId}`,
               ...(projectId === undefined ? [] : [sql`project_id = ${projectId}`]),
@@ -47,7 +46,7 @@ export const layer = Layer.effect(
       search: ({ limit, projectId, query, workspaceId }) =>
         run(
           entries(sql`
-            select ${columns} from memory_entries
+            select ${selected} from memory_entries
             where workspace_id = ${workspaceId} and (project_id is null or project_id = ${projectId})
             ${
               query === undefined

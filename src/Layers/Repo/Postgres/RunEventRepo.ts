@@ -5,11 +5,19 @@ import { RunStatus } from "../../../Schemas/Run.ts"
 import { NumberedEvent } from "../../../Schemas/RunEvent.ts"
 import { RunEventRepo } from "../../../Services/RunEventRepo.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { logging } from "./EventBatches.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
-const glance = firstRow(Schema.Struct({ status: RunStatus, lastId: Schema.Int }))
+const Glance = Schema.Struct({ status: RunStatus, lastId: Schema.Int })
+const glance = firstRow(Glance)
+const glanceColumns = makeColumns(Glance, {
+  lastId: {
+    read: `coalesce((
+      select last_id from run_events where run_id = runs.id order by first_id desc limit 1), 0)::float8`
+  }
+})
 const batches = rows(Schema.Struct({ events: Schema.Array(NumberedEvent) }))
 
 export const layer = Layer.effect(
@@ -44,14 +52,7 @@ export const layer = Layer.effect(
             (found) => found.flatMap(({ events }) => events.filter((event) => event.id > after))
           )
         ),
-      glance: (id) =>
-        run(
-          glance(sql`
-            select status, coalesce((
-              select last_id from run_events where run_id = runs.id order by first_id desc limit 1), 0)::float8
-              as "lastId"
-            from runs where id = ${id}`)
-        ),
+      glance: (id) => run(glance(sql`select ${glanceColumns.read()} from runs where id = ${id}`)),
       truncate: (execution, from, to) =>
         run(
           returnedRow(sql`

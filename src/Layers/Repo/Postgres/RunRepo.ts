@@ -2,11 +2,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../Schemas/Ids.ts"
-import { kindOf, RunStatus, StoredRun, workerLost } from "../../../Schemas/Run.ts"
+import { RunStatus, StoredRun, workerLost } from "../../../Schemas/Run.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
 import { logging } from "./EventBatches.ts"
 import { count, firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
+import { insertRun, runColumns } from "./RunColumns.ts"
 
 const run_ = firstRow(StoredRun)
 const runs = rows(StoredRun)
@@ -17,17 +18,6 @@ export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
-
-    const columns = sql.literal(`
-      id, workspace_id as "workspaceId", project_id as "projectId", status, prompt, output,
-      created_at as "createdAt", updated_at as "updatedAt", agent_id as "agentId", cron_job_id as "cronJobId",
-      autonomy_level as "autonomyLevel", selected_provider as "selectedProvider",
-      selected_model as "selectedModel", provider_key_id as "providerKeyId",
-      connector_ids as "connectorIds", error, error_code as "errorCode", attempts, epoch,
-      case when kind = 'turn' then json_build_object('conversationId', conversation_id, 'replyId', reply_id) end
-        as "turn",
-      json_build_object('inputTokens', input_tokens, 'outputTokens', output_tokens) as "usage",
-      started_at as "startedAt", first_token_at as "firstTokenAt", finished_at as "finishedAt"`)
 
     const lease = (millis: number) => sql`clock_timestamp() + ${millis}::int * interval '1 millisecond'`
 
@@ -103,29 +93,26 @@ export const layer = Layer.effect(
               ), free as (
                 select ${isTurn && start !== undefined}::boolean or exists (select from slot) as free
               ), made as (
-                insert into runs (id, kind, conversation_id, reply_id, workspace_id, project_id, agent_id,
-                  cron_job_id, status, prompt, output, error, error_code, autonomy_level, selected_provider,
-                  selected_model, provider_key_id, connector_ids, attempts, epoch, worker, lease_until,
-                  started_at, created_at, updated_at)
-                select ${given.id}, ${kindOf(given)}, ${given.turn?.conversationId ?? null},
-                  ${given.turn?.replyId ?? null}, ${given.workspaceId}, ${given.projectId}, ${given.agentId},
-                  ${given.cronJobId}, case when free then 'RUNNING' else ${given.status} end, ${given.prompt},
-                  ${given.output}, ${given.error}, ${given.errorCode}, ${given.autonomyLevel},
-                  ${given.selectedProvider}, ${given.selectedModel}, ${given.providerKeyId},
-                  ${given.connectorIds === null ? null : sql.json(given.connectorIds)}::jsonb,
-                  ${given.attempts}::int + free::int, ${given.epoch}::int + free::int,
-                  case when free then ${start?.worker ?? null} end,
-                  case when free then ${lease(start?.leaseMillis ?? 0)} end,
-                  case when free then clock_timestamp() end, ${given.createdAt}::timestamptz,
-                  ${given.updatedAt}::timestamptz
-                from free
+                ${insertRun(
+                  sql,
+                  given,
+                  {
+                    status: sql`case when free then 'RUNNING' else ${given.status} end`,
+                    attempts: sql`${given.attempts}::int + free::int`,
+                    epoch: sql`${given.epoch}::int + free::int`,
+                    worker: sql`case when free then ${start?.worker ?? null} end`,
+                    lease_until: sql`case when free then ${lease(start?.leaseMillis ?? 0)} end`,
+                    started_at: sql`case when free then clock_timestamp() else ${given.startedAt}::timestamptz end`
+                  },
+                  sql.literal("free")
+                )}
                 returning id, status)${logging(sql, "made", events)}
               select status from made`),
             ({ status }) => start !== undefined && status === "RUNNING"
           )
         )
       },
-      find: (id) => run(run_(sql`select ${columns} from runs where id = ${id}`)),
+      find: (id) => run(run_(sql`select ${runColumns} from runs where id = ${id}`)),
       list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) => {
         const matching = sql.and([
           sql`kind = 'task' and workspace_id = ${workspaceId}`,
@@ -137,7 +124,7 @@ export const layer = Layer.effect(
         return run(
           Effect.all({
             runs: runs(sql`
-              select ${columns} from runs where ${matching}
+              select ${runColumns} from runs where ${matching}
               order by created_at desc, id desc limit ${limit} offset ${offset}::bigint`),
             total: count(sql`select count(*)::int as count from runs where ${matching}`)
           })
@@ -153,7 +140,7 @@ export const layer = Layer.effect(
                 updated_at = clock_timestamp()
               where id in (select id from picked)
               returning *)
-            select ${columns} from claimed order by created_at, id`)
+            select ${runColumns} from claimed order by created_at, id`)
         ),
       takeOver: ({ kind = "task", leaseMillis, limit, maxCrashes, worker }) =>
         run(
@@ -169,7 +156,7 @@ export const layer = Layer.effect(
                 lease_until = ${lease(leaseMillis)}
               from lost where id = lost_id
               returning runs.*)
-            select ${columns} from taken where status = 'RUNNING' order by created_at, id`)
+            select ${runColumns} from taken where status = 'RUNNING' order by created_at, id`)
         ),
       renew: (worker, executions, leaseMillis) =>
         executions.length === 0

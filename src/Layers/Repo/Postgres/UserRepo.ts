@@ -3,28 +3,30 @@ import * as Layer from "effect/Layer"
 import { AlreadyExists } from "../../../Schemas/Errors.ts"
 import { User } from "../../../Schemas/User.ts"
 import { UserRepo } from "../../../Services/UserRepo.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { count, firstRow } from "./Rows.ts"
 
 const user = firstRow(User)
+const columns = makeColumns(User, {})
 
 export const layer = Layer.effect(
   UserRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
-    const columns = sql.literal(`id, email, created_at as "createdAt"`)
+    const selected = columns.read()
     return UserRepo.of({
-      insert: ({ createdAt, email, id }) =>
+      insert: (given) =>
         run(
-          sql`insert into users (id, email, created_at) values (${id}, ${email}, ${createdAt})`.pipe(
+          sql`insert into users ${sql.insert(columns.row(given))}`.pipe(
             Effect.catchReason("SqlError", "UniqueViolation", () =>
               Effect.fail(new AlreadyExists({ error: "email: a user with this e-mail exists" }))
             ),
             Effect.asVoid
           )
         ),
-      find: (id) => run(user(sql`select ${columns} from users where id = ${id}`)),
-      findByEmail: (email) => run(user(sql`select ${columns} from users where email = ${email}`)),
+      find: (id) => run(user(sql`select ${selected} from users where id = ${id}`)),
+      findByEmail: (email) => run(user(sql`select ${selected} from users where email = ${email}`)),
       count: run(count(sql`select count(*)::int as count from users`))
     })
   })

@@ -4,49 +4,45 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Member, Role, Workspace, WorkspaceView } from "../../../Schemas/Workspace.ts"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const workspace = firstRow(Workspace)
+const columns = makeColumns(Workspace, {})
 const workspaces = rows(WorkspaceView)
+const viewColumns = makeColumns(WorkspaceView, { role: { read: "m.role" } })
 const members = rows(Member)
+const memberColumns = makeColumns(Member, { email: { read: "u.email" } })
 const membership = firstRow(Schema.Struct({ role: Role }))
 
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { run, sql } = yield* Database
-    const columns = sql.literal(`
-      w.id, w.name, w.plan, w.default_provider_key_id as "defaultProviderKeyId",
-      w.created_at as "createdAt", w.updated_at as "updatedAt"`)
+    const selected = columns.read("w")
     return WorkspaceRepo.of({
-      insert: ({ createdAt, defaultProviderKeyId, id, name, plan, updatedAt }) =>
-        run(
-          Effect.asVoid(sql`
-            insert into workspaces (id, name, plan, default_provider_key_id, created_at, updated_at)
-            values (${id}, ${name}, ${plan}, ${defaultProviderKeyId}, ${createdAt}, ${updatedAt})`)
-        ),
-      find: (id) => run(workspace(sql`select ${columns} from workspaces w where w.id = ${id}`)),
+      insert: (given) => run(Effect.asVoid(sql`insert into workspaces ${sql.insert(columns.row(given))}`)),
+      find: (id) => run(workspace(sql`select ${selected} from workspaces w where w.id = ${id}`)),
       lock: (id) =>
-        run(workspace(sql`select ${columns} from workspaces w where w.id = ${id} for no key update`)),
+        run(workspace(sql`select ${selected} from workspaces w where w.id = ${id} for no key update`)),
       list: (userId) =>
         run(
           workspaces(sql`
-            select ${columns}, m.role from workspaces w
+            select ${viewColumns.read("w")} from workspaces w
             join workspace_members m on m.workspace_id = w.id
             where m.user_id = ${userId} order by w.created_at, w.id`)
         ),
-      update: (id, { defaultProviderKeyId, name }, at) =>
+      update: (id, { defaultProviderKeyId, name }, updatedAt) =>
         run(
           returnedRow(sql`
-            update workspaces
-            set name = ${name}, default_provider_key_id = ${defaultProviderKeyId}, updated_at = ${at}
+            update workspaces set ${sql.update(columns.changes({ name, defaultProviderKeyId, updatedAt }))}
             where id = ${id} returning id`)
         ),
       members: (id) =>
         run(
           members(sql`
-            select m.user_id as "userId", u.email, m.role, m.created_at as "createdAt"
+            select ${memberColumns.read("m")}
             from workspace_members m join users u on u.id = m.user_id
             where m.workspace_id = ${id} order by m.created_at, m.user_id`)
         ),

@@ -1,0 +1,109 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import type * as Schema from "effect/Schema"
+import * as Statement from "effect/sql/Statement"
+
+type Plain = string | number | boolean | Date | null
+
+/** How a field is kept that is not simply the column of its name: as JSON, or not at all but read from an expression. */
+type Kept = "json" | { readonly read: string }
+
+type Structured<T> = { [K in keyof T]: T[K] extends Plain ? never : K }[keyof T]
+
+type Special<T> = { readonly [K in Structured<T>]: Kept } & { readonly [K in keyof T]?: Kept }
+
+type Unknown<T, K> = { readonly [P in Exclude<keyof K, keyof T>]: never }
+
+type Read<K> = { [P in keyof K]: K[P] extends { readonly read: string } ? P : never }[keyof K]
+
+/** The column of a field: `workspace_id` of `workspaceId`. */
+const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/**
+ * The columns of a schema's fields, by their names. The compiler asks for a word on each field whose value is
+ * no plain one. See docs/adr/0015-rows.md.
+ */
+export const makeColumns = <
+  F extends Schema.Struct.Fields,
+  const K extends Special<Schema.Struct<F>["Type"]>
+>(
+  schema: Schema.Struct<F>,
+  special: K & Unknown<Schema.Struct<F>["Type"], K>
+) => {
+  type Row = Omit<Schema.Struct<F>["Type"], Read<K>>
+  const kept = new Map<string, Kept>(Object.entries(special))
+  const fields = Object.keys(schema.fields)
+  const stored = fields.filter((field) => typeof kept.get(field) !== "object")
+
+  const named = (given: object) =>
+    Object.fromEntries(
+      Object.entries(given).flatMap(([field, value]) =>
+        stored.includes(field) ? [[columnOf(field), value]] : []
+      )
+    )
+  const asParameters = (given: object) =>
+    named(
+      Object.fromEntries(
+        Object.entries(given).map(([field, value]) => [
+          field,
+          kept.get(field) === "json" && value !== null ? PgTypes.jsonb(value) : value
+        ])
+      )
+    )
+
+  return {
+    /** What is behind `select`, of the table that the statement calls `table`: rows that the schema decodes. */
+    read: (table?: string) =>
+      Statement.fragment([
+        Statement.literal(
+          fields
+            .map((field) => {
+              const special = kept.get(field)
+              const from =
+                typeof special === "object" ? special.read : `${qualified(table)}"${columnOf(field)}"`
+              return `${from} as "${field}"`
+            })
+            .join(", ")
+        )
+      ]),
+    /** A row for `sql.insert` and `insertSelect`. */
+    row: (given: Row) => asParameters(given),
+    /** What `sql.update` sets: the fields that are there. */
+    changes: (given: Partial<Row>) => asParameters(given),
+    /** A row for `recordset`. */
+    json: (given: Row) => named(given),
+    /** What `insertSelect` gives each column: that of a recordset. */
+    from: (recordset: string) =>
+      Object.fromEntries(
+        stored
+          .map(columnOf)
+          .map((name) => [name, Statement.fragment([Statement.literal(`${recordset}."${name}"`)])])
+      )
+  }
+}
+
+const qualified = (table: string | undefined) => (table === undefined ? "" : `${table}.`)
+
+/** An object of columns of `table`, as JSON. */
+export const objectOf = (schema: Schema.Struct<Schema.Struct.Fields>, table?: string): string =>
+  `json_build_object(${Object.keys(schema.fields)
+    .map((field) => `'${field}', ${qualified(table)}"${columnOf(field)}"`)
+    .join(", ")})`
+
+/** What a row refers to, as JSON; null where the left join with `table` found nothing. */
+export const referenceOf = (schema: Schema.Struct<Schema.Struct.Fields>, table: string): string =>
+  `case when ${table}.id is not null then ${objectOf(schema, table)} end`
+
+/** `insert into … select …`: what each column is given, out of `from`. */
+export const insertSelect = (
+  sql: PgClient,
+  table: string,
+  values: Readonly<Record<string, unknown>>,
+  from: Statement.Fragment
+) => sql`
+  insert into ${sql(table)} (${sql.csv(Object.keys(values).map((name) => sql`${sql(name)}`))})
+  select ${sql.csv(Object.values(values).map((value) => sql`${value}`))} from ${from}`
+
+/** Rows of a table that are given as JSON, in one parameter however many they are. */
+export const recordset = (sql: PgClient, table: string, rows: ReadonlyArray<object>) =>
+  sql`jsonb_populate_recordset(null::${sql(table)}, ${sql.json(rows)})`

@@ -1,0 +1,54 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
+import type { Fragment } from "effect/sql/Statement"
+import { kindOf, StoredRun, Turn } from "../../../Schemas/Run.ts"
+import { Usage } from "../../../Schemas/Usage.ts"
+import { insertSelect, makeColumns, objectOf, recordset } from "./Columns.ts"
+
+/** A run as its table has it: flat. */
+const RunRow = Schema.Struct({
+  ...Struct.omit(StoredRun.fields, ["turn", "usage"]),
+  ...Usage.fields,
+  kind: Schema.Literals(["task", "turn"]),
+  conversationId: Schema.NullOr(Turn.fields.conversationId),
+  replyId: Schema.NullOr(Turn.fields.replyId)
+})
+
+const columns = makeColumns(RunRow, { connectorIds: "json" })
+
+const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
+  ...run,
+  ...usage,
+  kind: kindOf({ turn }),
+  conversationId: turn?.conversationId ?? null,
+  replyId: turn?.replyId ?? null
+})
+
+/** What is behind `select`, for rows that `StoredRun` decodes. */
+export const runColumns = makeColumns(StoredRun, {
+  connectorIds: "json",
+  turn: { read: `case when kind = 'turn' then ${objectOf(Turn)} end` },
+  usage: { read: objectOf(Usage) }
+}).read()
+
+/** One run out of `from`, with other values for some columns. */
+export const insertRun = (
+  sql: PgClient,
+  run: StoredRun,
+  other: Readonly<Record<string, Fragment>>,
+  from: Fragment
+) => insertSelect(sql, "runs", { ...columns.row(rowOf(run)), ...other }, from)
+
+/** Those runs, called `r`, that `where` lets pass. */
+export const insertRuns = (sql: PgClient, runs: ReadonlyArray<StoredRun>, where: Fragment) =>
+  insertSelect(
+    sql,
+    "runs",
+    columns.from("r"),
+    sql`${recordset(
+      sql,
+      "runs",
+      runs.map((run) => columns.json(rowOf(run)))
+    )} r where ${where}`
+  )
