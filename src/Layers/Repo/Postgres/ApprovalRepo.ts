@@ -33,7 +33,6 @@ export const layer = Layer.effect(
               returning id, workspace_id
             ), asked as (
               ${insertSelect(
-                sql,
                 "approvals",
                 {
                   ...columns.from("g"),

@@ -33,54 +33,47 @@ export const makeColumns = <
   type Row = Omit<Schema.Struct<F>["Type"], Read<K>>
   const kept = new Map<string, Kept>(Object.entries(special))
   const fields = Object.keys(schema.fields)
-  const stored = fields.filter((field) => typeof kept.get(field) !== "object")
+  const stored = fields
+    .filter((field) => typeof kept.get(field) !== "object")
+    .map((field) => ({ field, column: columnOf(field), isJson: kept.get(field) === "json" }))
 
-  const named = (given: object) =>
-    Object.fromEntries(
-      Object.entries(given).flatMap(([field, value]) =>
-        stored.includes(field) ? [[columnOf(field), value]] : []
-      )
-    )
-  const asParameters = (given: object) =>
-    named(
-      Object.fromEntries(
-        Object.entries(given).map(([field, value]) => [
-          field,
-          kept.get(field) === "json" && value !== null ? PgTypes.jsonb(value) : value
-        ])
-      )
-    )
+  const named = (given: object, ofJson: (value: unknown) => unknown) => {
+    const values = given as Readonly<Record<string, unknown>>
+    const row: Record<string, unknown> = {}
+    for (const { column, field, isJson } of stored) {
+      if (field in values) row[column] = isJson ? ofJson(values[field]) : values[field]
+    }
+    return row
+  }
 
   return {
     /** What is behind `select`, of the table that the statement calls `table`: rows that the schema decodes. */
     read: (table?: string) =>
-      Statement.fragment([
-        Statement.literal(
-          fields
-            .map((field) => {
-              const special = kept.get(field)
-              const from =
-                typeof special === "object" ? special.read : `${qualified(table)}"${columnOf(field)}"`
-              return `${from} as "${field}"`
-            })
-            .join(", ")
-        )
-      ]),
+      literal(
+        fields
+          .map((field) => {
+            const special = kept.get(field)
+            const from =
+              typeof special === "object" ? special.read : `${qualified(table)}"${columnOf(field)}"`
+            return `${from} as "${field}"`
+          })
+          .join(", ")
+      ),
     /** A row for `sql.insert` and `insertSelect`. */
-    row: (given: Row) => asParameters(given),
+    row: (given: Row) => named(given, asParameter),
     /** What `sql.update` sets: the fields that are there. */
-    changes: (given: Partial<Row>) => asParameters(given),
+    changes: (given: Partial<Row>) => named(given, asParameter),
     /** A row for `recordset`. */
-    json: (given: Row) => named(given),
+    json: (given: Row) => named(given, (value) => value),
     /** What `insertSelect` gives each column: that of a recordset. */
     from: (recordset: string) =>
-      Object.fromEntries(
-        stored
-          .map(columnOf)
-          .map((name) => [name, Statement.fragment([Statement.literal(`${recordset}."${name}"`)])])
-      )
+      Object.fromEntries(stored.map(({ column }) => [column, literal(`${recordset}."${column}"`)]))
   }
 }
+
+const literal = (text: string) => Statement.fragment([Statement.literal(text)])
+
+const asParameter = (value: unknown) => (value === null ? null : PgTypes.jsonb(value))
 
 const qualified = (table: string | undefined) => (table === undefined ? "" : `${table}.`)
 
@@ -96,13 +89,24 @@ export const referenceOf = (schema: Schema.Struct<Schema.Struct.Fields>, table: 
 
 /** `insert into … select …`: what each column is given, out of `from`. */
 export const insertSelect = (
-  sql: PgClient,
   table: string,
   values: Readonly<Record<string, unknown>>,
   from: Statement.Fragment
-) => sql`
-  insert into ${sql(table)} (${sql.csv(Object.keys(values).map((name) => sql`${sql(name)}`))})
-  select ${sql.csv(Object.values(values).map((value) => sql`${value}`))} from ${from}`
+) => {
+  const names = Object.keys(values).map((name) => `"${name}"`)
+  const given = Object.values(values).flatMap(
+    (value, index): ReadonlyArray<Statement.Segment> => [
+      Statement.literal(index === 0 ? "" : ", "),
+      ...(Statement.isFragment(value) ? value.segments : [Statement.parameter(value)])
+    ]
+  )
+  return Statement.fragment([
+    Statement.literal(`insert into "${table}" (${names.join(", ")}) select `),
+    ...given,
+    Statement.literal(" from "),
+    ...from.segments
+  ])
+}
 
 /** Rows of a table that are given as JSON, in one parameter however many they are. */
 export const recordset = (sql: PgClient, table: string, rows: ReadonlyArray<object>) =>

@@ -50,12 +50,7 @@ export const layer = Layer.effect(
     const { run, sql } = yield* Database
 
     const insertMessage = (row: Readonly<Record<string, unknown>>) =>
-      insertSelect(
-        sql,
-        "messages",
-        { ...row, conversation_id: sql.literal("touched.id") },
-        sql.literal("touched")
-      )
+      insertSelect("messages", { ...row, conversation_id: sql.literal("touched.id") }, sql.literal("touched"))
 
     return ConversationRepo.of({
       insert: (given) => run(Effect.asVoid(sql`insert into conversations ${sql.insert(columns.row(given))}`)),

@@ -33,17 +33,12 @@ export const runColumns = makeColumns(StoredRun, {
 }).read()
 
 /** One run out of `from`, with other values for some columns. */
-export const insertRun = (
-  sql: PgClient,
-  run: StoredRun,
-  other: Readonly<Record<string, Fragment>>,
-  from: Fragment
-) => insertSelect(sql, "runs", { ...columns.row(rowOf(run)), ...other }, from)
+export const insertRun = (run: StoredRun, other: Readonly<Record<string, Fragment>>, from: Fragment) =>
+  insertSelect("runs", { ...columns.row(rowOf(run)), ...other }, from)
 
 /** Those runs, called `r`, that `where` lets pass. */
 export const insertRuns = (sql: PgClient, runs: ReadonlyArray<StoredRun>, where: Fragment) =>
   insertSelect(
-    sql,
     "runs",
     columns.from("r"),
     sql`${recordset(

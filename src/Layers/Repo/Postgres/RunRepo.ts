@@ -94,7 +94,6 @@ export const layer = Layer.effect(
                 select ${isTurn && start !== undefined}::boolean or exists (select from slot) as free
               ), made as (
                 ${insertRun(
-                  sql,
                   given,
                   {
                     status: sql`case when free then 'RUNNING' else ${given.status} end`,
