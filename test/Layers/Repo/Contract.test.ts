@@ -6,6 +6,7 @@ import * as ConversationTurns from "../../contract/ConversationTurns.ts"
 import * as CronFireRepo from "../../contract/CronFireRepo.ts"
 import * as CronJobRepo from "../../contract/CronJobRepo.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
+import * as Order from "../../contract/Order.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
 import * as RunClaims from "../../contract/RunClaims.ts"
@@ -48,6 +49,7 @@ onEveryBackend("Repositories", (it) => {
     RunPrune,
     ApprovalRepo,
     MemoryRepo,
+    Order,
     Transaction
   ]) {
     suite(it)

@@ -13,6 +13,8 @@ import { removeRun, Store } from "./Store.ts"
 
 const mostHistory = 1000
 
+const bytesOf = (text: string) => new TextEncoder().encode(text).length
+
 export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
@@ -23,12 +25,11 @@ export const layer = Layer.effect(
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
       return { ...conversation, agent: agent ? { id: agent.id, name: agent.name } : null }
     }
-    const addMessage = (id: string, message: Message, notBefore = message.createdAt): boolean => {
+    const add = (id: string, message: Message, touched: (before: Date) => Date): boolean => {
       const conversation = conversations.get(id)
       if (conversation === undefined) return false
       messages.set(id, [...(messages.get(id) ?? []), message])
-      const updatedAt = message.createdAt < notBefore ? notBefore : message.createdAt
-      conversations.set(id, { ...conversation, updatedAt })
+      conversations.set(id, { ...conversation, updatedAt: touched(conversation.updatedAt) })
       return true
     }
 
@@ -61,12 +62,12 @@ export const layer = Layer.effect(
               .map((message) => ({ ...message, parts: traces.get(message.id)?.parts ?? null }))
             const fitting = newest.filter(({ content, parts }) => {
               const fits = size < maximumBytes
-              size += content.length + (parts === null ? 0 : JSON.stringify(parts).length)
+              size += bytesOf(content) + (parts === null ? 0 : bytesOf(JSON.stringify(parts)))
               return fits
             })
             return fitting.reverse().map(({ content, parts, role }) => ({ role, content, parts }))
           }),
-        addMessage: (id, message) => Effect.sync(() => addMessage(id, message)),
+        addMessage: (id, message) => Effect.sync(() => add(id, message, () => message.createdAt)),
         setAgent: (id, agentId) =>
           Effect.sync(() => {
             const conversation = conversations.get(id)
@@ -93,7 +94,7 @@ export const layer = Layer.effect(
             const known = messages.get(id)?.some((message) => message.id === reply.id)
             if (known) return true
             traces.set(reply.id, trace)
-            return addMessage(id, reply, conversations.get(id)?.updatedAt)
+            return add(id, reply, (before) => (before > reply.createdAt ? before : reply.createdAt))
           })
       })
     )

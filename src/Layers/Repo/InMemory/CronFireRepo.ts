@@ -57,7 +57,10 @@ export const layer = Layer.effect(
               runs.set(run.id, run)
               return [run.id]
             })
-            for (const backlog of backlogs) cronBacklogs.set(keyOf(backlog.cronJobId, backlog.until), backlog)
+            for (const backlog of backlogs) {
+              const key = keyOf(backlog.cronJobId, backlog.until)
+              if (!cronBacklogs.has(key)) cronBacklogs.set(key, backlog)
+            }
             for (const { cronJobId, nextFireAt } of next) {
               const job = cronJobs.get(cronJobId)
               if (job !== undefined) cronJobs.set(cronJobId, { ...job, nextFireAt })
@@ -79,8 +82,9 @@ export const layer = Layer.effect(
               if (cronFires.has(key)) continue
               cronFires.set(key, { cronJobId, scheduledAt, firedAt: at, outcome: "missed", runId: null })
             }
-            if (rest === null) cronBacklogs.delete(keyOf(cronJobId, until))
-            else cronBacklogs.set(keyOf(cronJobId, until), rest)
+            const key = keyOf(cronJobId, until)
+            if (rest === null) cronBacklogs.delete(key)
+            else if (cronBacklogs.has(key)) cronBacklogs.set(key, rest)
           }),
         list: ({ cronJobId, limit, offset }) =>
           Effect.sync(() =>

@@ -20,12 +20,14 @@ export const layer = Layer.effect(
             return true
           }),
         read: (id, after, limit) =>
-          Effect.sync(() =>
-            (events.get(id) ?? [])
-              .filter((batch) => batch.some((event) => event.id > after))
+          Effect.sync(() => {
+            const batches = events.get(id) ?? []
+            const begins = batches.findLast(([first]) => first.id <= after)?.[0].id ?? 0
+            return batches
+              .filter((batch) => batch[0].id >= begins && batch.some((event) => event.id > after))
               .slice(0, limit)
               .flatMap((batch) => batch.filter((event) => event.id > after))
-          ),
+          }),
         glance: (id) =>
           Effect.sync(() =>
             Option.map(Option.fromNullishOr(tables.runs.get(id)), ({ status }) => ({

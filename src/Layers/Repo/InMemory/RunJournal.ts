@@ -11,7 +11,10 @@ export const layer = Layer.effect(
     return guard(
       RunJournal.of({
         steps: (run) =>
-          Effect.sync(() => new Map(Array.from(steps.get(run) ?? [], ([index, { step }]) => [index, step]))),
+          Effect.sync(() => {
+            const kept = Array.from(steps.get(run) ?? []).sort(([a], [b]) => a - b)
+            return new Map(kept.map(([index, { step }]) => [index, step]))
+          }),
         record: (execution, index, step, events) =>
           Effect.sync(() => {
             if (!isLatest(tables, execution)) return false

@@ -30,6 +30,8 @@ export const layer = Layer.effect(
         .filter((run) => kindOf(run) === kind && run.status === status)
         .sort(inOrder("createdAt"))
 
+    const leaseEnd = ({ id }: StoredRun) => leases.get(id)?.until ?? 0
+
     const start = (run: StoredRun, { leaseMillis, worker }: Claimant, at: number): StoredRun => {
       const started: StoredRun = {
         ...run,
@@ -41,7 +43,10 @@ export const layer = Layer.effect(
       }
       runs.set(run.id, started)
       leases.set(run.id, { worker, until: at + leaseMillis })
-      served.set(run.workspaceId, at)
+      // A turn at the slots that a workspace has: chat has none, and a run that is taken over has its already.
+      if (run.turn === null && run.status !== "RUNNING") {
+        served.set(run.workspaceId, Math.max(0, ...served.values()) + 1)
+      }
       return started
     }
 
@@ -81,7 +86,7 @@ export const layer = Layer.effect(
             ) {
               return false
             }
-            start(run, claimant, at)
+            runs.set(run.id, { ...start(run, claimant, at), updatedAt: run.updatedAt })
             return true
           }),
         find: (id) => Effect.sync(() => Option.fromNullishOr(runs.get(id))),
@@ -118,12 +123,14 @@ export const layer = Layer.effect(
         takeOver: ({ limit, maxCrashes, ...claimant }) =>
           Effect.map(Clock.currentTimeMillis, (at) =>
             inState(claimant.kind, "RUNNING")
-              .filter((run) => (leases.get(run.id)?.until ?? 0) <= at)
+              .filter((run) => leaseEnd(run) <= at)
+              .sort((a, b) => leaseEnd(a) - leaseEnd(b))
               .slice(0, limit)
               .filter(
                 (run) => leases.get(run.id)?.worker === claimant.worker || !isPoison(run, maxCrashes, at)
               )
               .map((run) => start(run, claimant, at))
+              .sort(inOrder("createdAt"))
           ),
         renew: (worker, executions, leaseMillis) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
@@ -173,15 +180,16 @@ export const layer = Layer.effect(
               if (lease.worker !== worker || run?.status !== "RUNNING" || kindOf(run) !== kind) continue
               if (crashed && isPoison(run, maxCrashes, at)) continue
               leases.delete(id)
-              runs.set(id, { ...run, status: "PENDING" })
+              runs.set(id, { ...run, status: "PENDING", ...(crashed && { updatedAt: new Date(at) }) })
             }
           }),
         prune: ({ eventsBefore, journalsBefore, limit }) =>
           Effect.sync(() => {
             const due = (level: number, before: Date) =>
               Array.from(runs.values())
-                .filter((run) => run.finishedAt !== null && run.finishedAt < before)
-                .filter((run) => (pruned.get(run.id) ?? 0) === level)
+                .flatMap((run) => (run.finishedAt === null ? [] : [{ ...run, finishedAt: run.finishedAt }]))
+                .filter((run) => run.finishedAt < before && (pruned.get(run.id) ?? 0) === level)
+                .sort(inOrder("finishedAt"))
                 .slice(0, limit)
             const [first, second] = [due(0, eventsBefore), due(1, journalsBefore)]
             for (const { id } of first) {

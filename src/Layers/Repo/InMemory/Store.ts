@@ -53,6 +53,7 @@ const emptyTables = () => ({
   runs: new Map<string, StoredRun>(),
   leases: new Map<string, Lease>(),
   crashes: new Map<string, number>(),
+  /** By workspace: the place of its last start among all. */
   served: new Map<string, number>(),
   steps: new Map<string, ReadonlyMap<number, { readonly step: JournalStep; readonly epoch: number }>>(),
   events: new Map<string, ReadonlyArray<EventBatch>>(),
@@ -91,7 +92,11 @@ export const removeRun = (tables: Tables, id: string): void => {
 export const logEvents = ({ events }: Tables, id: string, batches: ReadonlyArray<EventBatch> = []): void => {
   const known = events.get(id) ?? []
   const added = batches.filter(([first]) => !known.some(([other]) => other.id === first.id))
-  if (added.length > 0) events.set(id, [...known, ...added])
+  if (added.length > 0)
+    events.set(
+      id,
+      [...known, ...added].sort(([a], [b]) => a.id - b.id)
+    )
 }
 
 const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/InMemory/InTransaction", {

@@ -22,21 +22,25 @@ const port = parentPort
 const tell = (reply: Reply): void =>
   port.postMessage(reply, reply.kind === "data" ? [reply.bytes.buffer] : [])
 
-/** PostgreSQL's last words, for the one who reads why it did not start. */
-const log: Array<string> = []
-
 const open = async (fs: DiskFs, params: Array<string>): Promise<PGlite> => {
-  const postgres = new PGlite({
-    fs,
-    startParams: params,
-    onStderr: (line: string) => {
-      log.push(line)
-      if (log.length > 8) log.shift()
-      return false
-    }
-  })
-  await postgres.waitReady
-  return postgres
+  const said: Array<string> = []
+  try {
+    const postgres = new PGlite({
+      fs,
+      startParams: params,
+      onStderr: (line: string) => {
+        said.push(line)
+        if (said.length > 8) said.shift()
+        return false
+      }
+    })
+    await postgres.waitReady
+    return postgres
+  } catch (cause) {
+    // PGlite says only that it failed; PostgreSQL has said why.
+    const lastWords = said.flatMap((line) => /(?:FATAL|PANIC): .*/.exec(line)?.[0] ?? []).at(-1)
+    throw lastWords === undefined ? cause : new Error(lastWords, { cause })
+  }
 }
 
 /**
@@ -134,7 +138,5 @@ try {
     tell({ kind: "made" })
   }
 } catch (error) {
-  // PGlite says only that it failed; PostgreSQL has said why.
-  const lastWords = log.flatMap((line) => /(?:FATAL|PANIC): .*/.exec(line)?.[0] ?? []).at(-1)
-  tell({ kind: "failed", reason: lastWords ?? (error instanceof Error ? error.message : String(error)) })
+  tell({ kind: "failed", reason: error instanceof Error ? error.message : String(error) })
 }
