@@ -30,7 +30,6 @@ export interface Lease {
   readonly until: number
 }
 
-/** Who belongs to which workspace, since when. */
 export interface Membership {
   readonly workspaceId: WorkspaceId
   readonly userId: UserId

@@ -13,7 +13,6 @@ const inserted = onlyRow(StoredCronJob)
 const jobs = rows(StoredCronJob)
 const columns = makeColumns(StoredCronJob, { agent: { read: referenceOf(AgentReference, "a") } })
 
-/** Rows that one statement of a removal touches. */
 const removedAtOnce = 5_000
 
 export const layer = Layer.effect(

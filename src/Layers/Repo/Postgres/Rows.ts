@@ -8,7 +8,6 @@ export const rows = <S extends Schema.ConstraintCodec<unknown, unknown, never, n
   return <E>(statement: Effect.Effect<ReadonlyArray<unknown>, E>) => Effect.flatMap(statement, decode)
 }
 
-/** Decodes the first row, if there is one. */
 export const firstRow = <S extends Schema.ConstraintCodec<unknown, unknown, never, never>>(schema: S) => {
   const decode = rows(schema)
   return <E>(statement: Effect.Effect<ReadonlyArray<unknown>, E>) =>
@@ -26,7 +25,6 @@ export const onlyRow = <S extends Schema.ConstraintCodec<unknown, unknown, never
 
 const counted = onlyRow(Schema.Struct({ count: Schema.Int }))
 
-/** The `count` of a statement that counts. */
 export const count = <E>(statement: Effect.Effect<ReadonlyArray<unknown>, E>) =>
   Effect.map(counted(statement), (row) => row.count)
 

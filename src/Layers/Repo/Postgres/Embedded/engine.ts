@@ -1,6 +1,5 @@
 import { type Answer, Thread } from "./thread.ts"
 
-/** A client of the database, as the engine sees it. */
 export interface Client {
   readonly onData: (bytes: Uint8Array) => void
   /** The session is gone, and with it whatever was under way. */

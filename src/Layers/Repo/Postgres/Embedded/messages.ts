@@ -1,6 +1,4 @@
-/** What the worker is started with. */
 export interface WorkerOptions {
-  /** The database folder itself. */
   readonly directory: string
   /** What a new database is copied from. */
   readonly template: string | undefined
