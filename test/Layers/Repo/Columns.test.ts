@@ -34,12 +34,10 @@ describe("columns", () => {
 
   it("are written by the names of the fields, without what is only read and what is no field", () => {
     const given = { ...thing, hasOwner: true, more: 1 }
-    assert.deepStrictEqual(columns.json(given), {
-      id: "a",
-      owner_id: null,
-      created_at: new Date(0),
-      tags: ["x"]
-    })
+    assert.strictEqual(
+      JSON.stringify(columns.json(given)),
+      `{"id":"a","created_at":"1970-01-01T00:00:00.000Z","tags":["x"]}`
+    )
     assert.deepStrictEqual(Object.keys(columns.row(given)), ["id", "owner_id", "created_at", "tags"])
     assert.deepStrictEqual(columns.row({ ...thing, tags: null }), {
       id: "a",

@@ -37,11 +37,11 @@ export const makeColumns = <
     .filter((field) => typeof kept.get(field) !== "object")
     .map((field) => ({ field, column: columnOf(field), isJson: kept.get(field) === "json" }))
 
-  const named = (given: object, ofJson: (value: unknown) => unknown) => {
+  const named = (given: object, valueOf: (value: unknown, isJson: boolean) => unknown) => {
     const values = given as Readonly<Record<string, unknown>>
     const row: Record<string, unknown> = {}
     for (const { column, field, isJson } of stored) {
-      if (field in values) row[column] = isJson ? ofJson(values[field]) : values[field]
+      if (field in values) row[column] = valueOf(values[field], isJson)
     }
     return row
   }
@@ -63,8 +63,8 @@ export const makeColumns = <
     row: (given: Row) => named(given, asParameter),
     /** What `sql.update` sets: the fields that are there. */
     changes: (given: Partial<Row>) => named(given, asParameter),
-    /** A row for `recordset`. */
-    json: (given: Row) => named(given, (value) => value),
+    /** A row for `recordset`, where what is absent is NULL. */
+    json: (given: Row) => named(given, (value) => value ?? undefined),
     /** What `insertSelect` gives each column: that of a recordset. */
     from: (recordset: string) =>
       Object.fromEntries(stored.map(({ column }) => [column, literal(`${recordset}."${column}"`)]))
@@ -73,7 +73,10 @@ export const makeColumns = <
 
 const literal = (text: string) => Statement.fragment([Statement.literal(text)])
 
-const asParameter = (value: unknown) => (value === null ? null : PgTypes.jsonb(value))
+const comma = Statement.literal(", ")
+
+const asParameter = (value: unknown, isJson: boolean) =>
+  isJson && value !== null ? PgTypes.jsonb(value) : value
 
 const qualified = (table: string | undefined) => (table === undefined ? "" : `${table}.`)
 
@@ -94,18 +97,15 @@ export const insertSelect = (
   from: Statement.Fragment
 ) => {
   const names = Object.keys(values).map((name) => `"${name}"`)
-  const given = Object.values(values).flatMap(
-    (value, index): ReadonlyArray<Statement.Segment> => [
-      Statement.literal(index === 0 ? "" : ", "),
-      ...(Statement.isFragment(value) ? value.segments : [Statement.parameter(value)])
-    ]
-  )
-  return Statement.fragment([
-    Statement.literal(`insert into "${table}" (${names.join(", ")}) select `),
-    ...given,
-    Statement.literal(" from "),
-    ...from.segments
-  ])
+  const segments: Array<Statement.Segment> = [
+    Statement.literal(`insert into "${table}" (${names.join(", ")}) select `)
+  ]
+  Object.values(values).forEach((value, index) => {
+    if (index > 0) segments.push(comma)
+    if (Statement.isFragment(value)) segments.push(...value.segments)
+    else segments.push(Statement.parameter(value))
+  })
+  return Statement.fragment([...segments, Statement.literal(" from "), ...from.segments])
 }
 
 /** Rows of a table that are given as JSON, in one parameter however many they are. */
