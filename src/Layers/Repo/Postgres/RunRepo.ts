@@ -180,16 +180,17 @@ export const layer = Layer.effect(
             with ended as (
             update runs
             set status = ${outcome.status},
-              output = ${output}, error = ${error},
+              output = given.output, error = given.error,
               error_code = ${outcome.status === "FAILED" ? outcome.code : null},
               input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
               first_token_at = case when status = 'RUNNING'
                 then coalesce(first_token_at, ${firstTokenAt}::timestamptz) else first_token_at end,
               finished_at = case when status = 'RUNNING' then ${at}::timestamptz else finished_at end,
               updated_at = case when status = 'RUNNING' then ${at}::timestamptz else updated_at end
+            from (select ${output}::text as output, ${error}::text as error) given
             where id = ${id} and worker = ${worker} and epoch = ${epoch}
               and (status = 'RUNNING' or status = ${outcome.status}
-                and output is not distinct from ${output}::text and error is not distinct from ${error}::text)
+                and (runs.output, runs.error) is not distinct from (given.output, given.error))
             returning id)${logging(sql, "ended", events)}
             select id from ended`)
         )
