@@ -65,6 +65,21 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("asks about a call once, also when a later execution parks with it", () =>
+      Effect.gen(function* () {
+        const { approvals, decide, found, runs, statusOf, workspaceId } = yield* subject
+        const first = yield* makeApproval(workspaceId)
+        yield* decide(first.id, "APPROVED")
+        const decided = yield* found(first.id)
+        yield* runs.claim({ worker: "again", leaseMillis: 60_000, limit: 1_000, perWorkspace: 1_000 })
+        const second = yield* another(first)
+        const asked = [{ ...first, id: yield* newId<ApprovalId>("approval") }, second]
+        assert.isTrue(yield* approvals.park({ id: first.runId, worker: "again", epoch: 2 }, asked))
+        assert.strictEqual(yield* statusOf(first.runId), "WAITING_APPROVAL")
+        assert.deepStrictEqual(yield* approvals.ofRun(first.runId), [decided, second])
+      })
+    )
+
     it.effect("takes the first decision alone, and lets the run go on", () =>
       Effect.gen(function* () {
         const { decide, decidedBy, found, runs, statusOf, waiting, workspaceId } = yield* subject
