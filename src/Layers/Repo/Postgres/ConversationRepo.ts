@@ -122,7 +122,9 @@ export const layer = Layer.effect(
             // Whoever ends a turn holds its run first and then the conversation: so does this, of every run.
             Effect.andThen(
               sql`select from runs where conversation_id = ${id} order by id for update`,
-              removed(sql`delete from conversations where id = ${id} returning ${makeColumns(Removed, {}).read()}`)
+              removed(
+                sql`delete from conversations where id = ${id} returning ${makeColumns(Removed, {}).read()}`
+              )
             )
           )
         ),
