@@ -8,7 +8,7 @@ import * as Remote from "./Repo/Postgres/Remote.ts"
 import { database } from "./Settings.ts"
 
 const layerEmbedded = (dataDir: string) =>
-  Layer.effectDiscard(Migrations.run).pipe(
+  Layer.effectDiscard(Migrations.migrate).pipe(
     Layer.provideMerge(
       Embedded.layer({
         dataDir,

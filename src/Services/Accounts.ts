@@ -78,7 +78,7 @@ export class Accounts extends Context.Service<
       return Accounts.of({
         execute: Effect.fn("Accounts.execute")((command) =>
           transaction
-            .run(perform(command))
+            .atomically(perform(command))
             .pipe(Effect.catchTag("AlreadyExists", ({ error }) => failed(error)))
         )
       })

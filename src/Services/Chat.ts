@@ -159,7 +159,7 @@ const makeStore = Effect.gen(function* () {
   const transaction = yield* Transaction
 
   return (turn: NewTurn, existing: StoredConversation | null, start?: Start) =>
-    transaction.run(
+    transaction.atomically(
       Effect.gen(function* () {
         const { conversation, first, message, run } = turn
         if (existing === null) yield* conversations.insert(conversation)

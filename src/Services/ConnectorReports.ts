@@ -33,7 +33,7 @@ export const layer = Layer.effect(
         yield* repo.update({ ...found.value, status, updatedAt: yield* now })
         return healthy
       },
-      transaction.run,
+      transaction.atomically,
       Effect.catchTag("PlanLimitExceeded", () => Effect.succeed(false)),
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause)

@@ -90,7 +90,9 @@ export class Connectors extends Context.Service<
             createdAt: at,
             updatedAt: at
           }
-          yield* transaction.run(Effect.andThen(requireRoom(input.workspaceId), repo.insert(connector)))
+          yield* transaction.atomically(
+            Effect.andThen(requireRoom(input.workspaceId), repo.insert(connector))
+          )
           return toConnector(connector)
         }),
         list: Effect.fn("Connectors.list")(function* (user, filter) {
@@ -102,7 +104,7 @@ export class Connectors extends Context.Service<
           return toConnector(yield* visible(user, id))
         }),
         update: Effect.fn("Connectors.update")((user, id, patch) =>
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               const seen = yield* visible(user, id)
               // The lock of the workspace orders changes of its connectors: what counts is read behind it.

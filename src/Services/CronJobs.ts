@@ -108,7 +108,7 @@ export class CronJobs extends Context.Service<
         }),
         update: Effect.fn("CronJobs.update")((user, id, patch) =>
           transaction
-            .run(
+            .atomically(
               Effect.gen(function* () {
                 const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
                 yield* references.resolve(job.workspaceId, { agentId: patch.agentId })

@@ -7,9 +7,9 @@ export class Transaction extends Context.Service<
   Transaction,
   {
     /**
-     * Runs the effect in one transaction; a failure, defect or interruption rolls it back. Nested
+     * Executes the effect in one transaction; a failure, defect or interruption rolls it back. Nested
      * calls join the outer one. The whole transaction is bounded in time (`Unavailable` over that).
      */
-    readonly run: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Unavailable, R>
+    readonly atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Unavailable, R>
   }
 >()("agentd/Services/Transaction") {}

@@ -74,7 +74,7 @@ export class Workspaces extends Context.Service<
       return Workspaces.of({
         get,
         create: Effect.fn("Workspaces.create")((user, { name }) =>
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               const at = yield* now
               const id = yield* ids.make<WorkspaceId>("workspace")
@@ -87,7 +87,7 @@ export class Workspaces extends Context.Service<
         ),
         list: (user) => repo.list(user.id),
         update: Effect.fn("Workspaces.update")((user, id, patch) =>
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               const workspace = yield* requireOwner(user, id)
               yield* requireOwnKey(id, patch.defaultProviderKeyId)
@@ -102,7 +102,7 @@ export class Workspaces extends Context.Service<
           return yield* repo.members(id)
         }),
         addMember: Effect.fn("Workspaces.addMember")((user, id, input) =>
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               yield* requireOwner(user, id)
               const found = yield* users.findByEmail(input.email.trim().toLowerCase() as Email)
@@ -118,7 +118,7 @@ export class Workspaces extends Context.Service<
           )
         ),
         removeMember: Effect.fn("Workspaces.removeMember")((user, id, userId) =>
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               yield* requireOwner(user, id)
               yield* requireOtherOwner(id, userId)

@@ -24,7 +24,7 @@ const never = new Date("2100-01-01T00:00:00.000Z")
 const subject = Effect.gen(function* () {
   const fires = yield* CronFireRepo
   const jobs = yield* CronJobRepo
-  const { run: transact } = yield* Transaction
+  const { atomically: transact } = yield* Transaction
   const claim = (limit = 100) => transact(fires.claim(limit))
   for (const { id } of (yield* claim(10_000)).jobs) yield* jobs.update(id, { nextFireAt: null }, at())
   const workspaceId = yield* makeWorkspace

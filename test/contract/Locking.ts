@@ -14,7 +14,7 @@ export const readsWhileLocked = Effect.fnUntraced(function* <A, E, R, E2, R2>(
   const transaction = yield* Transaction
   const [locked, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
   const holding = yield* Effect.forkChild(
-    transaction.run(
+    transaction.atomically(
       Effect.gen(function* () {
         const first = yield* lock
         yield* Deferred.succeed(locked, undefined)

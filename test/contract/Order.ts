@@ -209,7 +209,7 @@ export const suite = (it: It) =>
     it.effect("keeps the first word on what a job has missed, and nothing of what is not there", () =>
       Effect.gen(function* () {
         const fires = yield* CronFireRepo
-        const { run: transact } = yield* Transaction
+        const { atomically: transact } = yield* Transaction
         const { id: cronJobId } = yield* makeCronJob(yield* makeWorkspace, { nextFireAt: null })
         const until = new Date(Date.UTC(2026, 0, 1))
         const backlog = (seconds: number) => ({

@@ -19,7 +19,7 @@ export const suite = (it: It) =>
     it.effect("keeps all calls of an effect that succeeds, and gives its value", () =>
       Effect.gen(function* () {
         const transaction = yield* Transaction
-        const [one, two] = yield* transaction.run(Effect.all([makeUser, makeUser]))
+        const [one, two] = yield* transaction.atomically(Effect.all([makeUser, makeUser]))
         assert.isTrue(yield* exists(one.id))
         assert.isTrue(yield* exists(two.id))
       })
@@ -28,7 +28,7 @@ export const suite = (it: It) =>
     it.effect("reads within it what it has written", () =>
       Effect.gen(function* () {
         const transaction = yield* Transaction
-        const found = yield* transaction.run(Effect.flatMap(makeUser, ({ id }) => exists(id)))
+        const found = yield* transaction.atomically(Effect.flatMap(makeUser, ({ id }) => exists(id)))
         assert.isTrue(found)
       })
     )
@@ -40,7 +40,7 @@ export const suite = (it: It) =>
         const agent = yield* makeAgent(yield* makeWorkspace)
         const agents = yield* AgentRepo
         const error = yield* Effect.flip(
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               yield* (yield* UserRepo).insert(user)
               yield* agents.update(agent.id, { name: "Changed" }, at(1))
@@ -60,7 +60,7 @@ export const suite = (it: It) =>
         const user = yield* newUser
         const defect = new Error("boom")
         const exit = yield* Effect.exit(
-          transaction.run(
+          transaction.atomically(
             Effect.flatMap(UserRepo, (users) => Effect.andThen(users.insert(user), Effect.die(defect)))
           )
         )
@@ -75,7 +75,7 @@ export const suite = (it: It) =>
         const user = yield* newUser
         const inserted = yield* Deferred.make<void>()
         const fiber = yield* Effect.forkChild(
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               yield* (yield* UserRepo).insert(user)
               yield* Deferred.succeed(inserted, undefined)
@@ -86,7 +86,7 @@ export const suite = (it: It) =>
         yield* Deferred.await(inserted)
         yield* Fiber.interrupt(fiber)
         assert.isFalse(yield* exists(user.id))
-        assert.isTrue(yield* exists((yield* transaction.run(makeUser)).id))
+        assert.isTrue(yield* exists((yield* transaction.atomically(makeUser)).id))
       })
     )
 
@@ -95,11 +95,11 @@ export const suite = (it: It) =>
         const transaction = yield* Transaction
         const [inner, outer] = [yield* newUser, yield* newUser]
         const users = yield* UserRepo
-        const both = Effect.andThen(transaction.run(users.insert(inner)), users.insert(outer))
-        yield* Effect.flip(transaction.run(Effect.andThen(both, Effect.fail("no"))))
+        const both = Effect.andThen(transaction.atomically(users.insert(inner)), users.insert(outer))
+        yield* Effect.flip(transaction.atomically(Effect.andThen(both, Effect.fail("no"))))
         assert.isFalse(yield* exists(inner.id))
         assert.isFalse(yield* exists(outer.id))
-        yield* transaction.run(both)
+        yield* transaction.atomically(both)
         assert.isTrue(yield* exists(inner.id))
         assert.isTrue(yield* exists(outer.id))
       })
@@ -110,11 +110,11 @@ export const suite = (it: It) =>
         const transaction = yield* Transaction
         const [inner, outer] = [yield* newUser, yield* newUser]
         const users = yield* UserRepo
-        yield* transaction.run(
+        yield* transaction.atomically(
           Effect.gen(function* () {
             yield* users.insert(outer)
             yield* transaction
-              .run(Effect.andThen(users.insert(inner), Effect.fail("no")))
+              .atomically(Effect.andThen(users.insert(inner), Effect.fail("no")))
               .pipe(Effect.catchTag("Unavailable", Effect.die), Effect.ignore)
           })
         )
@@ -130,7 +130,7 @@ export const suite = (it: It) =>
         const [mine, foreign] = [yield* newUser, yield* newUser]
         const [inserted, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
         const failing = yield* Effect.forkChild(
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               yield* users.insert(mine)
               yield* Deferred.succeed(inserted, undefined)
@@ -153,7 +153,7 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const transaction = yield* Transaction
         const made = yield* Effect.all(
-          Array.from({ length: 10 }, () => transaction.run(makeUser)),
+          Array.from({ length: 10 }, () => transaction.atomically(makeUser)),
           { concurrency: "unbounded" }
         )
         const found = yield* Effect.forEach(made, ({ id }) => exists(id))

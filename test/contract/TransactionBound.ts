@@ -16,11 +16,11 @@ export const suite = (it: It) =>
         const users = yield* UserRepo
         const user = yield* newUser
         const error = yield* transaction
-          .run(Effect.andThen(users.insert(user), Effect.never))
+          .atomically(Effect.andThen(users.insert(user), Effect.never))
           .pipe(Effect.timeout("5 seconds"), Effect.flip)
         assert.instanceOf(error, Unavailable)
         assert.deepStrictEqual(yield* users.find(user.id), Option.none())
-        const next = yield* transaction.run(makeUser)
+        const next = yield* transaction.atomically(makeUser)
         assert.deepStrictEqual(yield* users.find(next.id), Option.some(next))
       })
     )

@@ -194,7 +194,7 @@ export const suite = (it: It) =>
         const [user, other] = [yield* makeUser, yield* makeUser]
         // Each leaves unless it is alone: without the lock all of them see two and leave.
         const leave = (userId: UserId) =>
-          transaction.run(
+          transaction.atomically(
             Effect.gen(function* () {
               yield* workspaces.lock(id)
               if ((yield* workspaces.members(id)).length > 1) yield* workspaces.removeMember(id, userId)

@@ -79,7 +79,7 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
             const reply = { id: turn.replyId, role: "ASSISTANT", content: said, createdAt: at } as const
             return yield* chats.addReply(turn.conversationId, reply, { parts: [], usage: noUsage })
           })
-          const isOurs = yield* isTurn ? transaction.run(answered) : finished
+          const isOurs = yield* isTurn ? transaction.atomically(answered) : finished
           if (isOurs) acknowledged.end(execution.id, endOf(outcome.status, said))
           return isOurs
         }),
@@ -110,7 +110,7 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
     const start = (yield* isLucky(60)) ? { worker, leaseMillis, perWorkspace: 0 } : undefined
     acknowledged.made(run.id, conversationId)
     const message = yield* newMessage({ createdAt: new Date() })
-    const isBegun = yield* transaction.run(
+    const isBegun = yield* transaction.atomically(
       Effect.gen(function* () {
         if (!(yield* chats.claimTurn(conversationId, run.id))) return false
         yield* chats.addMessage(conversationId, message)

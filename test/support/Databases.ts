@@ -40,7 +40,7 @@ const freePort = () =>
   })
 
 const migrate = (url: string) =>
-  Effect.scoped(Migrations.run.pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) }))))
+  Effect.scoped(Migrations.migrate.pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) }))))
 
 const createTemplate = (url: string) =>
   Effect.gen(function* () {
@@ -108,7 +108,7 @@ const openEmbedded = async () => {
   const close = removedAtTheEnd(() => Fs.rmSync(embeddedTemplate, { recursive: true, force: true }))
   try {
     await Effect.runPromise(
-      Migrations.run.pipe(Effect.provide(Embedded.layer({ dataDir: embeddedTemplate })), Effect.scoped)
+      Migrations.migrate.pipe(Effect.provide(Embedded.layer({ dataDir: embeddedTemplate })), Effect.scoped)
     )
     return { close, embeddedTemplate }
   } catch (cause) {

@@ -78,7 +78,7 @@ export const layer = Layer.effect(
 
     return Scheduler.of({
       fireDue: Effect.gen(function* () {
-        const { jobs, made, slots } = yield* transaction.run(fire)
+        const { jobs, made, slots } = yield* transaction.atomically(fire)
         if (made > 0) yield* signals.publish({ type: "runs", kind: "task" })
         for (const { outcome } of slots) {
           yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 1)
@@ -86,7 +86,7 @@ export const layer = Layer.effect(
         return jobs
       }).pipe(Effect.withSpan("Scheduler.fireDue")),
       recordMissed: transaction
-        .run(
+        .atomically(
           Effect.gen(function* () {
             const claimed = yield* repo.claimBacklog(cronLedgerMillis)
             if (Option.isNone(claimed)) return false

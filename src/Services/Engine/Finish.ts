@@ -43,7 +43,7 @@ export const make = Effect.gen(function* () {
     const reply = { id: turn.replyId, role: "ASSISTANT", content: ending.output, createdAt: at } as const
     const parts = (ending.transcript ?? []).map((part) => cutResults(part, historyTokens))
     const { usage } = ending
-    return transaction.run(
+    return transaction.atomically(
       Effect.tap(finished, (isOurs) =>
         isOurs ? conversations.addReply(turn.conversationId, reply, { parts, usage }) : Effect.void
       )

@@ -31,7 +31,7 @@ const suite = () => {
           yield* on(1, Postgres.untilWaiting(1))
           return cancelling
         })
-        return yield* (yield* Transaction).run(park)
+        return yield* (yield* Transaction).atomically(park)
       })
       assert.isTrue(yield* Fiber.join(yield* on(0, parking)))
       const left = yield* on(

@@ -41,7 +41,7 @@ const suite = () => {
             const sql = yield* PgClient
             yield* sql`select 1`
             yield* Deferred.await(ready)
-            return yield* Migrations.run
+            return yield* Migrations.migrate
           }).pipe(Effect.provide(Postgres.client(url)))
         )
       )
@@ -114,7 +114,7 @@ const suite = () => {
       const interrupted = Effect.gen(function* () {
         const inserting = yield* Deferred.make<void>()
         const fiber = yield* Effect.forkChild(
-          transaction.run(Effect.andThen(Deferred.succeed(inserting, undefined), makeUser))
+          transaction.atomically(Effect.andThen(Deferred.succeed(inserting, undefined), makeUser))
         )
         yield* Deferred.await(inserting)
         yield* Fiber.interrupt(fiber)

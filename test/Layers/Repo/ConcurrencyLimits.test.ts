@@ -74,7 +74,7 @@ const makeCluster = Effect.gen(function* () {
     const holder = yield* Effect.forkChild(
       on(
         0,
-        Effect.flatMap(Transaction, (transaction) => transaction.run(holding))
+        Effect.flatMap(Transaction, (transaction) => transaction.atomically(holding))
       )
     )
     yield* Deferred.await(locked)

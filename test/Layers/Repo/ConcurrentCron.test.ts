@@ -74,7 +74,7 @@ const suite = () => {
         0,
         Effect.gen(function* () {
           const repo = yield* CronJobRepo
-          return yield* (yield* Transaction).run(Effect.andThen(repo.lock(changing), on(1, claimed)))
+          return yield* (yield* Transaction).atomically(Effect.andThen(repo.lock(changing), on(1, claimed)))
         })
       )
       assert.deepStrictEqual(seen, [other])
@@ -92,7 +92,7 @@ const suite = () => {
         0,
         Effect.gen(function* () {
           const transaction = yield* Transaction
-          return yield* transaction.run(
+          return yield* transaction.atomically(
             Effect.andThen(sql`update agents set is_active = false where id = ${agent.id}`, on(1, fireDue))
           )
         })

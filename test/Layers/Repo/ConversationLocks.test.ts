@@ -53,7 +53,7 @@ const removedMeanwhile = Effect.fnUntraced(function* <A>(
   })
   const { did, removing } = yield* on(
     0,
-    Effect.flatMap(Transaction, (transaction) => transaction.run(holding))
+    Effect.flatMap(Transaction, (transaction) => transaction.atomically(holding))
   )
   const removed = yield* Fiber.join(removing)
   const left = yield* on(

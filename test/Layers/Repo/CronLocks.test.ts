@@ -19,7 +19,7 @@ const claimed = (limit: number) =>
     ({ jobs }) => jobs.map(({ id }) => id)
   )
 const transact = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Transaction, (transaction) => transaction.run(work))
+  Effect.flatMap(Transaction, (transaction) => transaction.atomically(work))
 
 /** A deadlock is Unavailable to its victim: it fails these tests as an error. */
 const suite = () => {

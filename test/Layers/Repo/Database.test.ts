@@ -32,15 +32,15 @@ const layer = layerTransaction.pipe(
 describe("failures of the database", () => {
   it.live("a connection that is lost is Unavailable, also when it is a defect of a rollback", () =>
     Effect.gen(function* () {
-      const { run } = yield* Database
+      const { query } = yield* Database
       const transaction = yield* Transaction
       for (const failing of [
-        run(Effect.fail(lost)),
-        run(Effect.die(lost)),
-        run(Effect.fail(starting)),
-        run(Effect.fail(full)),
-        transaction.run(Effect.fail(lost)),
-        transaction.run(Effect.die(lost))
+        query(Effect.fail(lost)),
+        query(Effect.die(lost)),
+        query(Effect.fail(starting)),
+        query(Effect.fail(full)),
+        transaction.atomically(Effect.fail(lost)),
+        transaction.atomically(Effect.die(lost))
       ]) {
         const error = yield* Effect.flip(failing as Effect.Effect<never, unknown>)
         assert.deepInclude(error, { _tag: "Unavailable" })
@@ -50,9 +50,9 @@ describe("failures of the database", () => {
 
   it.live("a wrong statement and a row that does not decode are defects", () =>
     Effect.gen(function* () {
-      const { run } = yield* Database
+      const { query } = yield* Database
       const decoding = Schema.decodeUnknownEffect(Schema.String)(5)
-      for (const failing of [run(Effect.fail(bug)), run(decoding)]) {
+      for (const failing of [query(Effect.fail(bug)), query(decoding)]) {
         const exit = yield* Effect.exit(failing as Effect.Effect<unknown>)
         assert.isTrue(exit._tag === "Failure" && exit.cause.reasons[0]?._tag === "Die")
       }
@@ -62,7 +62,7 @@ describe("failures of the database", () => {
   it.live("failures that mean something pass through", () =>
     Effect.gen(function* () {
       const transaction = yield* Transaction
-      assert.strictEqual(yield* Effect.flip(transaction.run(Effect.fail("taken" as const))), "taken")
+      assert.strictEqual(yield* Effect.flip(transaction.atomically(Effect.fail("taken" as const))), "taken")
     }).pipe(Effect.provide(layer))
   )
 })

@@ -42,7 +42,7 @@ const unavailableInTime = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 const count = Effect.flatMap(UserRepo, (users) => users.count)
 const transaction = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Transaction, ({ run }) => run(effect))
+  Effect.flatMap(Transaction, ({ atomically }) => atomically(effect))
 const thirty = Effect.all(
   Array.from({ length: 30 }, () => count),
   { concurrency: "unbounded" }

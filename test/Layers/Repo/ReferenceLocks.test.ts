@@ -84,7 +84,7 @@ const suite = () => {
       })
       const { removing, starting } = yield* on(
         0,
-        Effect.flatMap(Transaction, (transaction) => transaction.run(ending))
+        Effect.flatMap(Transaction, (transaction) => transaction.atomically(ending))
       )
       assert.isTrue(yield* Fiber.join(removing))
       // What is gone takes no runs: that is a defect of who inserts them.

@@ -36,7 +36,7 @@ const whileDone = Effect.fnUntraced(function* <A, B>(
   })
   const { done, fiber } = yield* on(
     0,
-    Effect.flatMap(Transaction, (transaction) => transaction.run(doing))
+    Effect.flatMap(Transaction, (transaction) => transaction.atomically(doing))
   )
   return { first: done, late: yield* Fiber.join(fiber) }
 })

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import { notDecided, type StoredApproval } from "../../../Schemas/Approval.ts"
 import { ApprovalRepo } from "../../../Services/ApprovalRepo.ts"
 import { inOrder } from "./Order.ts"
-import { isLatest, logEvents, Store, setRun } from "./Store.ts"
+import { isLatest, keepEvents, Store, setRun } from "./Store.ts"
 
 export const layer = Layer.effect(
   ApprovalRepo,
@@ -32,7 +32,7 @@ export const layer = Layer.effect(
               updatedAt: new Date(at),
               firstTokenAt: run.firstTokenAt ?? firstTokenAt
             })
-            logEvents(tables, run.id, events)
+            keepEvents(tables, run.id, events)
             const asked = new Set(having(({ runId }) => runId === run.id).map(({ toolCallId }) => toolCallId))
             for (const approval of given) {
               if (!asked.has(approval.toolCallId)) approvals.set(approval.id, approval)

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { RunEventRepo } from "../../../Services/RunEventRepo.ts"
-import { isLatest, logEvents, Store } from "./Store.ts"
+import { isLatest, keepEvents, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
   RunEventRepo,
@@ -16,7 +16,7 @@ export const layer = Layer.effect(
             const run = tables.runs.get(execution.id)
             if (run === undefined || !isLatest(tables, execution)) return false
             if (run.firstTokenAt === null) tables.runs.set(run.id, { ...run, firstTokenAt })
-            logEvents(tables, execution.id, batches)
+            keepEvents(tables, execution.id, batches)
             return true
           }),
         read: (id, after, limit) =>

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { RunJournal } from "../../../Services/RunJournal.ts"
-import { isLatest, logEvents, Store } from "./Store.ts"
+import { isLatest, keepEvents, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
   RunJournal,
@@ -21,7 +21,7 @@ export const layer = Layer.effect(
             const known = steps.get(execution.id)
             const written = known?.get(index)
             if (written !== undefined && written.epoch !== execution.epoch) return false
-            logEvents(tables, execution.id, events)
+            keepEvents(tables, execution.id, events)
             if (written !== undefined) return true
             steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch }))
             return true

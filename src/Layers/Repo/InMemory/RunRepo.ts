@@ -12,7 +12,7 @@ import {
 } from "../../../Schemas/Run.ts"
 import { type Claimant, RunRepo } from "../../../Services/RunRepo.ts"
 import { inOrder } from "./Order.ts"
-import { isLatest, logEvents, removeRun, Store, setRun } from "./Store.ts"
+import { isLatest, keepEvents, removeRun, Store, setRun } from "./Store.ts"
 
 export const layer = Layer.effect(
   RunRepo,
@@ -43,7 +43,7 @@ export const layer = Layer.effect(
       }
       runs.set(run.id, started)
       leases.set(run.id, { worker, until: at + leaseMillis })
-      // A turn at the slots that a workspace has: chat has none, and a run that is taken over has its already.
+      // A turn at the places that a workspace has: chat has none, and a run that is taken over has its already.
       if (run.turn === null && run.status !== "RUNNING") {
         served.set(run.workspaceId, Math.max(0, ...served.values()) + 1)
       }
@@ -77,7 +77,7 @@ export const layer = Layer.effect(
         insert: (run, claimant, batches) =>
           Effect.map(Clock.currentTimeMillis, (at) => {
             runs.set(run.id, run)
-            logEvents(tables, run.id, batches)
+            keepEvents(tables, run.id, batches)
             if (claimant === undefined) return false
             if (
               run.turn === null &&
@@ -147,7 +147,7 @@ export const layer = Layer.effect(
             const error = outcome.status === "FAILED" ? outcome.error : null
             if (run.status === outcome.status) return run.output === output && run.error === error
             if (run.status !== "RUNNING") return false
-            logEvents(tables, run.id, batches)
+            keepEvents(tables, run.id, batches)
             setRun(tables, {
               ...run,
               status: outcome.status,

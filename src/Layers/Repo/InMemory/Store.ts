@@ -88,7 +88,7 @@ export const removeRun = (tables: Tables, id: string): void => {
 }
 
 /** Keeps what a run told; batches that are there already stay as they are. */
-export const logEvents = ({ events }: Tables, id: string, batches: ReadonlyArray<EventBatch> = []): void => {
+export const keepEvents = ({ events }: Tables, id: string, batches: ReadonlyArray<EventBatch> = []): void => {
   const known = events.get(id) ?? []
   const added = batches.filter(([first]) => !known.some(([other]) => other.id === first.id))
   if (added.length > 0)
@@ -157,7 +157,7 @@ export const layerTransaction = Layer.effect(
     const { transact } = yield* Store
     const { databaseTimeoutMillis } = yield* Settings
     return Transaction.of({
-      run: (effect) =>
+      atomically: (effect) =>
         Effect.timeoutOrElse(transact(effect), {
           duration: databaseTimeoutMillis,
           orElse: () => Effect.fail(new Unavailable({ error: "the transaction took too long" }))

@@ -15,7 +15,7 @@ const columns = makeColumns(Agent, { providerKey: { read: referenceOf(ProviderKe
 export const layer = Layer.effect(
   AgentRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
 
     const read = (from: "agents" | "changed") => sql`
       select ${columns.read("a")}
@@ -23,25 +23,25 @@ export const layer = Layer.effect(
 
     return AgentRepo.of({
       insert: (given) =>
-        run(
+        query(
           inserted(sql`
               with changed as (
                 insert into agents ${sql.insert(columns.row(given))}
                 returning *)
               ${read("changed")}`)
         ),
-      find: (id) => run(agent(sql`${read("agents")} where a.id = ${id}`)),
+      find: (id) => query(agent(sql`${read("agents")} where a.id = ${id}`)),
       list: ({ projectId, workspaceId }) =>
-        run(
+        query(
           agents(sql`
             ${read("agents")}
             where a.workspace_id = ${workspaceId}
             ${projectId === undefined ? sql.literal("") : sql`and a.project_id = ${projectId}`}
             order by a.created_at, a.id`)
         ),
-      remove: (id) => run(returnedRow(sql`delete from agents where id = ${id} returning id`)),
+      remove: (id) => query(returnedRow(sql`delete from agents where id = ${id} returning id`)),
       update: (id, patch, at) =>
-        run(
+        query(
           agent(sql`
             with changed as (
               update agents set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}

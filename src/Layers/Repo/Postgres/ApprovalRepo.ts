@@ -6,7 +6,7 @@ import { RunId } from "../../../Schemas/Ids.ts"
 import { ApprovalRepo } from "../../../Services/ApprovalRepo.ts"
 import { insertSelect, makeColumns, recordset } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { logging } from "./EventBatches.ts"
+import { keeping } from "./EventBatches.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const approval = firstRow(StoredApproval)
@@ -17,13 +17,13 @@ const columns = makeColumns(StoredApproval, { arguments: "json" })
 export const layer = Layer.effect(
   ApprovalRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
 
     const selected = columns.read("a")
 
     return ApprovalRepo.of({
       park: ({ epoch, id, worker }, given, events, firstTokenAt = null) =>
-        run(
+        query(
           returnedRow(sql`
             with parked as (
               update runs
@@ -43,27 +43,27 @@ export const layer = Layer.effect(
                 sql`parked p, ${recordset(sql, "approvals", given.map(columns.json))} g`
               )}
               on conflict do nothing
-            )${logging(sql, "parked", events)}
+            )${keeping(sql, "parked", events)}
             select id from parked
             union all
             select id from runs
             where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'WAITING_APPROVAL'`)
         ),
       ofRun: (id) =>
-        run(
+        query(
           approvals(sql`
             select ${selected} from approvals a where a.run_id = ${id} order by a.created_at, a.id`)
         ),
       waiting: ({ limit, offset, workspaceId }) =>
-        run(
+        query(
           approvals(sql`
             select ${selected} from approvals a join runs r on r.id = a.run_id
             where a.workspace_id = ${workspaceId} and a.status = 'PENDING' and r.status = 'WAITING_APPROVAL'
             order by a.created_at, a.id limit ${limit} offset ${offset}::bigint`)
         ),
-      find: (id) => run(approval(sql`select ${selected} from approvals a where a.id = ${id}`)),
+      find: (id) => query(approval(sql`select ${selected} from approvals a where a.id = ${id}`)),
       decide: (id, { decidedAt, decidedBy, reason, status }) =>
-        run(
+        query(
           sql.withTransaction(
             Effect.gen(function* () {
               // The lock puts decisions about one run in order: the last of them sees all others.
@@ -89,7 +89,7 @@ export const layer = Layer.effect(
           )
         ),
       expire: (limit) =>
-        run(
+        query(
           Effect.map(
             runs(sql`
               with late as (

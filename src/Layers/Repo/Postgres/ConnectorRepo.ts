@@ -17,15 +17,15 @@ const columns = makeColumns(StoredConnector, {
 export const layer = Layer.effect(
   ConnectorRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
 
     const selected = columns.read()
 
     return ConnectorRepo.of({
-      insert: (given) => run(Effect.asVoid(sql`insert into connectors ${sql.insert(columns.row(given))}`)),
-      find: (id) => run(connector(sql`select ${selected} from connectors where id = ${id}`)),
+      insert: (given) => query(Effect.asVoid(sql`insert into connectors ${sql.insert(columns.row(given))}`)),
+      find: (id) => query(connector(sql`select ${selected} from connectors where id = ${id}`)),
       list: ({ projectId, workspaceId }) =>
-        run(
+        query(
           connectors(sql`
             select ${selected} from connectors
             where workspace_id = ${workspaceId}
@@ -33,7 +33,7 @@ export const layer = Layer.effect(
             order by created_at, id`)
         ),
       countActive: (workspaceId) =>
-        run(
+        query(
           count(sql`
             select count(*)::int as count from connectors
             where workspace_id = ${workspaceId} and status = 'ACTIVE'`)
@@ -41,13 +41,13 @@ export const layer = Layer.effect(
       countOf: (workspaceId, ids) =>
         ids.length === 0
           ? Effect.succeed(0)
-          : run(
+          : query(
               count(sql`
                 select count(*)::int as count from connectors
                 where workspace_id = ${workspaceId} and ${sql.in("id", ids)}`)
             ),
       update: ({ grantedScopes, id, metadata, providerName, sealedCredential, status, updatedAt }) =>
-        run(
+        query(
           returnedRow(sql`
             update connectors
             set ${sql.update(
@@ -55,7 +55,7 @@ export const layer = Layer.effect(
             )}
             where id = ${id} returning id`)
         ),
-      remove: (id) => run(returnedRow(sql`delete from connectors where id = ${id} returning id`))
+      remove: (id) => query(returnedRow(sql`delete from connectors where id = ${id} returning id`))
     })
   })
 )

@@ -47,21 +47,22 @@ const listedColumns = makeColumns(Listed, {
 export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
 
     const insertMessage = (row: Readonly<Record<string, unknown>>) =>
       insertSelect("messages", { ...row, conversation_id: sql.literal("touched.id") }, sql.literal("touched"))
 
     return ConversationRepo.of({
-      insert: (given) => run(Effect.asVoid(sql`insert into conversations ${sql.insert(columns.row(given))}`)),
+      insert: (given) =>
+        query(Effect.asVoid(sql`insert into conversations ${sql.insert(columns.row(given))}`)),
       find: (id) =>
-        run(
+        query(
           conversation(sql`
             select ${columns.read("c")} from conversations c left join agents a on a.id = c.agent_id
             where c.id = ${id}`)
         ),
       list: ({ limit, offset, projectId, workspaceId }) =>
-        run(
+        query(
           Effect.map(
             listed(sql`
               select ${listedColumns.read("c")}
@@ -89,13 +90,13 @@ export const layer = Layer.effect(
           )
         ),
       messages: (id) =>
-        run(
+        query(
           messages(sql`
             select ${messageColumns.read()}
             from messages where conversation_id = ${id} order by position`)
         ),
       history: (id, maximumBytes) =>
-        run(
+        query(
           history(sql`
             select role, content, parts from (
               select *, sum(size) over (order by position desc) - size as newer from (
@@ -107,7 +108,7 @@ export const layer = Layer.effect(
             where newer < ${maximumBytes}::bigint order by position`)
         ),
       addMessage: (id, message) =>
-        run(
+        query(
           returnedRow(sql`
             with touched as (
               update conversations set updated_at = ${message.createdAt} where id = ${id} returning id)
@@ -115,9 +116,9 @@ export const layer = Layer.effect(
             returning id`)
         ),
       setAgent: (id, agentId) =>
-        run(Effect.asVoid(sql`update conversations set agent_id = ${agentId} where id = ${id}`)),
+        query(Effect.asVoid(sql`update conversations set agent_id = ${agentId} where id = ${id}`)),
       remove: (id) =>
-        run(
+        query(
           sql.withTransaction(
             // Whoever ends a turn holds its run first and then the conversation: so does this, of every run.
             Effect.andThen(
@@ -129,12 +130,12 @@ export const layer = Layer.effect(
           )
         ),
       claimTurn: (id, turnId) =>
-        run(
+        query(
           returnedRow(sql`
             update conversations set turn_id = ${turnId} where id = ${id} and turn_id is null returning id`)
         ),
       addReply: (id, reply, { parts, usage }) =>
-        run(
+        query(
           returnedRow(sql`
             with touched as (
               update conversations set updated_at = greatest(updated_at, ${reply.createdAt}::timestamptz) where id = ${id}

@@ -48,7 +48,7 @@ const fireColumns = makeColumns(StoredFire, {}).read()
 export const layer = Layer.effect(
   CronFireRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const now = Effect.map(moment(sql`select clock_timestamp() as at`), ({ at }) => at)
 
     const clock = sql.literal(clockText)
@@ -93,8 +93,8 @@ export const layer = Layer.effect(
       })
 
     return CronFireRepo.of({
-      now: run(now),
-      untilDue: run(
+      now: query(now),
+      untilDue: query(
         Effect.map(
           wait(sql`
             select extract(epoch from next_fire_at - clock_timestamp())::float8 * 1000 as millis
@@ -103,7 +103,7 @@ export const layer = Layer.effect(
         )
       ),
       claim: (limit) =>
-        run(
+        query(
           Effect.gen(function* () {
             const { ids, isActive } = yield* take(limit, [])
             if (ids.length === 0) return { at: yield* now, jobs: [] }
@@ -122,7 +122,7 @@ export const layer = Layer.effect(
           })
         ),
       record: ({ backlogs, firedAt, next, slots }) =>
-        run(
+        query(
           Effect.map(
             made(sql`
               with slots as materialized (
@@ -174,7 +174,7 @@ export const layer = Layer.effect(
         ),
       // With the job, that a removal of it has locked or waits: slots refer to it.
       claimBacklog: (keepMillis) =>
-        run(
+        query(
           Effect.map(
             claimedBacklog(sql`
               select ${backlogColumns}, b.missed_until as until,
@@ -196,16 +196,16 @@ export const layer = Layer.effect(
             : sql`
               update cron_backlogs set missed_from = ${rest.from}
               where cron_job_id = ${cronJobId} and missed_until = ${until}`
-        return run(Effect.asVoid(Effect.andThen(written, moved)))
+        return query(Effect.asVoid(Effect.andThen(written, moved)))
       },
       list: ({ cronJobId, limit, offset }) =>
-        run(
+        query(
           fires(sql`
             select ${fireColumns} from cron_fires where cron_job_id = ${cronJobId}
             order by scheduled_at desc limit ${limit} offset ${offset}::bigint`)
         ),
       forget: (keepMillis, limit) =>
-        run(
+        query(
           count(sql`
             with old as (
               delete from cron_fires where ctid = any(array(

@@ -18,7 +18,7 @@ const removedAtOnce = 5_000
 export const layer = Layer.effect(
   CronJobRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
 
     const read = (from: "cron_jobs" | "changed") => sql`
       select ${columns.read("c")}
@@ -26,7 +26,7 @@ export const layer = Layer.effect(
 
     /** Takes away one part of what hangs on a job; false when nothing is left. */
     const detach = (id: CronJobId) =>
-      run(
+      query(
         returnedRow(sql`
           with fires as (
             delete from cron_fires where cron_job_id = ${id} and scheduled_at in (
@@ -42,17 +42,17 @@ export const layer = Layer.effect(
 
     return CronJobRepo.of({
       insert: (given) =>
-        run(
+        query(
           inserted(sql`
             with changed as (
               insert into cron_jobs ${sql.insert(columns.row(given))}
               returning *)
             ${read("changed")}`)
         ),
-      find: (id) => run(job(sql`${read("cron_jobs")} where c.id = ${id}`)),
-      lock: (id) => run(job(sql`${read("cron_jobs")} where c.id = ${id} for no key update of c`)),
+      find: (id) => query(job(sql`${read("cron_jobs")} where c.id = ${id}`)),
+      lock: (id) => query(job(sql`${read("cron_jobs")} where c.id = ${id} for no key update of c`)),
       list: ({ projectId, workspaceId }) =>
-        run(
+        query(
           jobs(sql`
             ${read("cron_jobs")}
             where c.workspace_id = ${workspaceId}
@@ -60,7 +60,7 @@ export const layer = Layer.effect(
             order by c.created_at, c.id`)
         ),
       update: (id, patch, at) =>
-        run(
+        query(
           job(sql`
             with changed as (
               update cron_jobs set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
@@ -70,7 +70,7 @@ export const layer = Layer.effect(
       remove: (id) =>
         Effect.suspend(() => detach(id)).pipe(
           Effect.repeat({ while: (more) => more }),
-          Effect.andThen(run(returnedRow(sql`delete from cron_jobs where id = ${id} returning id`)))
+          Effect.andThen(query(returnedRow(sql`delete from cron_jobs where id = ${id} returning id`)))
         )
     })
   })

@@ -12,7 +12,7 @@ import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 
-/** The database as the repositories see it: its client, and the one way to run work on it. */
+/** The database as the repositories see it: its client, and the one way to ask it. */
 export class Database extends Context.Service<
   Database,
   {
@@ -21,7 +21,7 @@ export class Database extends Context.Service<
      * Bounds the wait, and sorts failures: a database that can't be reached, or not in time, is
      * `Unavailable`; every other SQL failure and every row that does not decode is a defect.
      */
-    readonly run: <A, E>(
+    readonly query: <A, E>(
       effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
     ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
   }
@@ -33,7 +33,7 @@ export class Database extends Context.Service<
       const { databaseTimeoutMillis } = yield* Settings
       return Database.of({
         sql,
-        run: <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
+        query: <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
           sortFailures(bounded(effect, databaseTimeoutMillis))
       })
     })
@@ -46,7 +46,7 @@ export const layerTransaction = Layer.effect(
     const { sql } = yield* Database
     const { databaseTimeoutMillis } = yield* Settings
     return Transaction.of({
-      run: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
         sortFailures(bounded(sql.withTransaction(effect), databaseTimeoutMillis)) as Effect.Effect<
           A,
           E | Unavailable,
@@ -58,7 +58,7 @@ export const layerTransaction = Layer.effect(
 
 export const layerHealth = Layer.effect(
   DatabaseHealth,
-  Effect.map(Database, ({ run, sql }) => DatabaseHealth.of({ check: run(Effect.asVoid(sql`select 1`)) }))
+  Effect.map(Database, ({ query, sql }) => DatabaseHealth.of({ check: query(Effect.asVoid(sql`select 1`)) }))
 )
 
 const outOfReach: ReadonlySet<SqlErrorReason["_tag"]> = new Set([

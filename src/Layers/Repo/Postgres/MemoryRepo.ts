@@ -14,11 +14,11 @@ const columns = makeColumns(MemoryEntry, {})
 export const layer = Layer.effect(
   MemoryRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const selected = columns.read()
     return MemoryRepo.of({
       upsert: ({ at, category, ...given }) =>
-        run(
+        query(
           inserted(sql`
               insert into memory_entries ${sql.insert(
                 columns.row({ ...given, category: category ?? defaultCategory, createdAt: at, updatedAt: at })
@@ -29,9 +29,9 @@ export const layer = Layer.effect(
                 updated_at = excluded.updated_at
               returning ${selected}`)
         ),
-      find: (id) => run(entry(sql`select ${selected} from memory_entries where id = ${id}`)),
+      find: (id) => query(entry(sql`select ${selected} from memory_entries where id = ${id}`)),
       list: ({ category, key, projectId, workspaceId }) =>
-        run(
+        query(
           entries(sql`
             select ${selected} from memory_entries
             where ${sql.and([
@@ -42,18 +42,18 @@ export const layer = Layer.effect(
             ])}
             order by created_at, id`)
         ),
-      remove: (id) => run(returnedRow(sql`delete from memory_entries where id = ${id} returning id`)),
-      search: ({ limit, projectId, query, workspaceId }) =>
-        run(
+      remove: (id) => query(returnedRow(sql`delete from memory_entries where id = ${id} returning id`)),
+      search: ({ limit, projectId, query: words, workspaceId }) =>
+        query(
           entries(sql`
             select ${selected} from memory_entries
             where workspace_id = ${workspaceId} and (project_id is null or project_id = ${projectId})
             ${
-              query === undefined
+              words === undefined
                 ? sql.literal("")
                 : sql`and exists (
                     select from unnest(array[key, value, category]) as text
-                    where position(lower(${query}) in lower(text)) > 0)`
+                    where position(lower(${words}) in lower(text)) > 0)`
             }
             order by updated_at desc, id desc
             limit ${limit}`)

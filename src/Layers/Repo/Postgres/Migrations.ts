@@ -19,7 +19,7 @@ const migration = (statements: ReadonlyArray<string>) =>
  * Brings the database up to date: each migration once, in one transaction, in order. Nodes that start
  * together wait for each other on a table lock, and the later ones find nothing to do.
  */
-export const run = Migrator.make({})({
+export const migrate = Migrator.make({})({
   table: "agentd_migrations",
   loader: Migrator.fromRecord({
     "0001_initial": migration(Initial.statements),

@@ -13,17 +13,17 @@ const columns = makeColumns(Project, {})
 export const layer = Layer.effect(
   ProjectRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const selected = columns.read()
     return ProjectRepo.of({
-      insert: (given) => run(Effect.asVoid(sql`insert into projects ${sql.insert(columns.row(given))}`)),
+      insert: (given) => query(Effect.asVoid(sql`insert into projects ${sql.insert(columns.row(given))}`)),
       list: (workspaceId) =>
-        run(
+        query(
           projects(
             sql`select ${selected} from projects where workspace_id = ${workspaceId} order by created_at, id`
           )
         ),
-      find: (id) => run(project(sql`select ${selected} from projects where id = ${id}`))
+      find: (id) => query(project(sql`select ${selected} from projects where id = ${id}`))
     })
   })
 )

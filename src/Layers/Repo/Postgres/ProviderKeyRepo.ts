@@ -13,25 +13,26 @@ const columns = makeColumns(StoredProviderKey, { hasApiKey: { read: "sealed_api_
 export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const selected = columns.read("k")
     return ProviderKeyRepo.of({
-      insert: (given) => run(Effect.asVoid(sql`insert into provider_keys ${sql.insert(columns.row(given))}`)),
-      find: (id) => run(providerKey(sql`select ${selected} from provider_keys k where k.id = ${id}`)),
+      insert: (given) =>
+        query(Effect.asVoid(sql`insert into provider_keys ${sql.insert(columns.row(given))}`)),
+      find: (id) => query(providerKey(sql`select ${selected} from provider_keys k where k.id = ${id}`)),
       list: (workspaceId) =>
-        run(
+        query(
           providerKeys(sql`
             select ${selected} from provider_keys k
             where k.workspace_id = ${workspaceId} order by k.created_at, k.id`)
         ),
       usable: (workspaceId) =>
-        run(
+        query(
           providerKeys(sql`
             select ${selected} from provider_keys k join workspaces w on w.id = k.workspace_id
             where k.workspace_id = ${workspaceId}
             order by k.id is distinct from w.default_provider_key_id, k.created_at, k.id`)
         ),
-      remove: (id) => run(returnedRow(sql`delete from provider_keys where id = ${id} returning id`))
+      remove: (id) => query(returnedRow(sql`delete from provider_keys where id = ${id} returning id`))
     })
   })
 )

@@ -51,7 +51,7 @@ const layerMigrated = (url: Redacted.Redacted) =>
           error: `PostgreSQL ${row.version} is too old: agentd needs ${oldestVersion} or newer`
         })
       }
-      yield* Migrations.run
+      yield* Migrations.migrate
     })
   ).pipe(
     Layer.provide(PgClient.layer({ url, maxConnections: 1, applicationName: "agentd migrate" })),

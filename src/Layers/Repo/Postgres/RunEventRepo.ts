@@ -7,7 +7,7 @@ import { RunEventRepo } from "../../../Services/RunEventRepo.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { logging } from "./EventBatches.ts"
+import { keeping } from "./EventBatches.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const Glance = Schema.Struct({ status: RunStatus, lastId: Schema.Int })
@@ -23,7 +23,7 @@ const batches = rows(Schema.Struct({ events: Schema.Array(NumberedEvent) }))
 export const layer = Layer.effect(
   RunEventRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
 
     const owner = ({ epoch, id, worker }: Execution) => sql`
       select id from runs
@@ -31,17 +31,17 @@ export const layer = Layer.effect(
 
     return RunEventRepo.of({
       append: (execution, given, firstTokenAt = null) =>
-        run(
+        query(
           returnedRow(sql`
             with owner as (${owner(execution)}), spoken as (
               update runs set first_token_at = ${firstTokenAt}::timestamptz
               where id in (select id from owner) and first_token_at is null
                 and ${firstTokenAt}::timestamptz is not null
-            )${logging(sql, "owner", given)}
+            )${keeping(sql, "owner", given)}
             select id from owner`)
         ),
       read: (id, after, limit) =>
-        run(
+        query(
           Effect.map(
             batches(sql`
               select events from run_events
@@ -52,9 +52,9 @@ export const layer = Layer.effect(
             (found) => found.flatMap(({ events }) => events.filter((event) => event.id > after))
           )
         ),
-      glance: (id) => run(glance(sql`select ${glanceColumns.read()} from runs where id = ${id}`)),
+      glance: (id) => query(glance(sql`select ${glanceColumns.read()} from runs where id = ${id}`)),
       truncate: (execution, from, to) =>
-        run(
+        query(
           returnedRow(sql`
             with owner as (${owner(execution)}), gone as (
               delete from run_events

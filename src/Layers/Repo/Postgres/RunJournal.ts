@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { JournalStep } from "../../../Schemas/Journal.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
 import { Database } from "./Database.ts"
-import { logging } from "./EventBatches.ts"
+import { keeping } from "./EventBatches.ts"
 import { returnedRow, rows } from "./Rows.ts"
 
 const steps = rows(Schema.Struct({ index: Schema.Int, step: JournalStep }))
@@ -12,17 +12,17 @@ const steps = rows(Schema.Struct({ index: Schema.Int, step: JournalStep }))
 export const layer = Layer.effect(
   RunJournal,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     return RunJournal.of({
       steps: (id) =>
-        run(
+        query(
           Effect.map(
             steps(sql`select index, step from run_steps where run_id = ${id} order by index`),
             (found) => new Map(found.map(({ index, step }) => [index, step]))
           )
         ),
       record: ({ epoch, id, worker }, index, step, events) =>
-        run(
+        query(
           returnedRow(sql`
             with owner as (
               select id, epoch from runs
@@ -34,7 +34,7 @@ export const layer = Layer.effect(
               on conflict (run_id, index) do update set epoch = excluded.epoch
                 where run_steps.epoch = excluded.epoch
               returning run_id as id, index
-            )${logging(sql, "kept", events)}
+            )${keeping(sql, "kept", events)}
             select index from kept`)
         )
     })

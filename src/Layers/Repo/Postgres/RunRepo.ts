@@ -5,19 +5,19 @@ import { RunId } from "../../../Schemas/Ids.ts"
 import { RunStatus, StoredRun, workerLost } from "../../../Schemas/Run.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
-import { logging } from "./EventBatches.ts"
+import { keeping } from "./EventBatches.ts"
 import { count, firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 import { insertRun, runColumns } from "./RunColumns.ts"
 
-const run_ = firstRow(StoredRun)
-const runs = rows(StoredRun)
+const storedRun = firstRow(StoredRun)
+const storedRuns = rows(StoredRun)
 const inserted = onlyRow(Schema.Struct({ status: RunStatus }))
-const ids_ = rows(Schema.Struct({ id: RunId }))
+const ids = rows(Schema.Struct({ id: RunId }))
 
 export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
 
     const lease = (millis: number) => sql`clock_timestamp() + ${millis}::int * interval '1 millisecond'`
 
@@ -67,14 +67,14 @@ export const layer = Layer.effect(
       insert: (given, start, events) => {
         const isTurn = given.turn !== null
         const perWorkspace = isTurn ? 0 : (start?.perWorkspace ?? 0)
-        // Before the slots, for which others may wait with a run that a removal of these waits for.
+        // Before the counts of the workspace, for which others may wait with a run that a removal of these waits for.
         const referred = (name: string, table: string, id: string | null) => sql`
           ${sql.literal(name)} as materialized (
             select id from ${sql.literal(table)}
             where id = ${id} and ${perWorkspace}::int > 0
             for key share
           )`
-        return run(
+        return query(
           Effect.map(
             inserted(sql`
               with workspace as materialized (
@@ -84,14 +84,14 @@ export const layer = Layer.effect(
               ), ${referred("agent", "agents", given.agentId)},
               ${referred("job", "cron_jobs", given.cronJobId)},
               ${referred("key", "provider_keys", given.providerKeyId)},
-              slot as (
+              room as (
                 select 1 from run_slots
                 where workspace_id = (select id from workspace) and queued = 0
                   and (select count(*) from agent) + (select count(*) from job) + (select count(*) from key) >= 0
                   and running < ${perWorkspace}::int
                 for update
               ), free as (
-                select ${isTurn && start !== undefined}::boolean or exists (select from slot) as free
+                select ${isTurn && start !== undefined}::boolean or exists (select from room) as free
               ), made as (
                 ${insertRun(
                   given,
@@ -105,13 +105,13 @@ export const layer = Layer.effect(
                   },
                   sql.literal("free")
                 )}
-                returning id, status)${logging(sql, "made", events)}
+                returning id, status)${keeping(sql, "made", events)}
               select status from made`),
             ({ status }) => start !== undefined && status === "RUNNING"
           )
         )
       },
-      find: (id) => run(run_(sql`select ${runColumns} from runs where id = ${id}`)),
+      find: (id) => query(storedRun(sql`select ${runColumns} from runs where id = ${id}`)),
       list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) => {
         const matching = sql.and([
           sql`kind = 'task' and workspace_id = ${workspaceId}`,
@@ -120,9 +120,9 @@ export const layer = Layer.effect(
           ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
           ...(cronJobId === undefined ? [] : [sql`cron_job_id = ${cronJobId}`])
         ])
-        return run(
+        return query(
           Effect.all({
-            runs: runs(sql`
+            runs: storedRuns(sql`
               select ${runColumns} from runs where ${matching}
               order by created_at desc, id desc limit ${limit} offset ${offset}::bigint`),
             total: count(sql`select count(*)::int as count from runs where ${matching}`)
@@ -130,8 +130,8 @@ export const layer = Layer.effect(
         )
       },
       claim: ({ kind, leaseMillis, limit, perWorkspace, worker }) =>
-        run(
-          runs(sql`
+        query(
+          storedRuns(sql`
             with ${kind === "turn" ? oldestTurns(limit) : fairTasks(limit, perWorkspace)}, claimed as (
               update runs
               set status = 'RUNNING', worker = ${worker}, attempts = attempts + 1, epoch = epoch + 1,
@@ -142,8 +142,8 @@ export const layer = Layer.effect(
             select ${runColumns} from claimed order by created_at, id`)
         ),
       takeOver: ({ kind = "task", leaseMillis, limit, maxCrashes, worker }) =>
-        run(
-          runs(sql`
+        query(
+          storedRuns(sql`
             with lost as (
               select id as lost_id, ${losses(worker)} from runs
               where kind = ${kind} and status = 'RUNNING' and lease_until <= clock_timestamp()
@@ -160,9 +160,9 @@ export const layer = Layer.effect(
       renew: (worker, executions, leaseMillis) =>
         executions.length === 0
           ? Effect.succeed(new Set())
-          : run(
+          : query(
               Effect.map(
-                ids_(sql`
+                ids(sql`
                   update runs set lease_until = ${lease(leaseMillis)}
                   from jsonb_to_recordset(${sql.json(executions.map(({ epoch, id }) => ({ epoch, id })))})
                     as own (id text, epoch integer)
@@ -175,7 +175,7 @@ export const layer = Layer.effect(
       finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }, events) => {
         const output = outcome.status === "COMPLETED" ? outcome.output : null
         const error = outcome.status === "FAILED" ? outcome.error : null
-        return run(
+        return query(
           returnedRow(sql`
             with ended as (
             update runs
@@ -191,12 +191,12 @@ export const layer = Layer.effect(
             where id = ${id} and worker = ${worker} and epoch = ${epoch}
               and (status = 'RUNNING' or status = ${outcome.status}
                 and (runs.output, runs.error) is not distinct from (given.output, given.error))
-            returning id)${logging(sql, "ended", events)}
+            returning id)${keeping(sql, "ended", events)}
             select id from ended`)
         )
       },
       cancel: (id, at) =>
-        run(
+        query(
           sql.withTransaction(
             Effect.tap(
               returnedRow(sql`
@@ -213,7 +213,7 @@ export const layer = Layer.effect(
           )
         ),
       release: (worker, { crashed, kind = "task", maxCrashes }) =>
-        run(
+        query(
           Effect.asVoid(
             crashed
               ? sql`
@@ -229,7 +229,7 @@ export const layer = Layer.effect(
           )
         ),
       prune: ({ eventsBefore, journalsBefore, limit }) =>
-        run(
+        query(
           count(sql`
             with aged as (
               (select id, kind, 1 as level from runs

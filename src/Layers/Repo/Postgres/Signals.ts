@@ -24,7 +24,7 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Signal))
 export const layer = Layer.effect(
   Signals,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const local = yield* makeLocal
     if (sql.config.stream !== undefined) return local
 
@@ -57,7 +57,7 @@ export const layer = Layer.effect(
 
     return Signals.of({
       publish: (signal) =>
-        run(sql.notify(channel, encode(signal))).pipe(
+        query(sql.notify(channel, encode(signal))).pipe(
           Effect.catchCause((cause) => Effect.logDebug("a signal was not sent", cause))
         ),
       subscribe: local.subscribe

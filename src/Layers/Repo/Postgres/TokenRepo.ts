@@ -23,13 +23,13 @@ const ownedColumns = makeColumns(Owned, {
 export const layer = Layer.effect(
   TokenRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const selected = columns.read("t")
     return TokenRepo.of({
-      insert: (given) => run(Effect.asVoid(sql`insert into tokens ${sql.insert(columns.row(given))}`)),
-      findByHash: (hash) => run(token(sql`select ${selected} from tokens t where hash = ${hash}`)),
+      insert: (given) => query(Effect.asVoid(sql`insert into tokens ${sql.insert(columns.row(given))}`)),
+      findByHash: (hash) => query(token(sql`select ${selected} from tokens t where hash = ${hash}`)),
       findOwned: (hash) =>
-        run(
+        query(
           Effect.map(
             owned(sql`
               select ${ownedColumns.read("t")}
@@ -41,7 +41,7 @@ export const layer = Layer.effect(
           )
         ),
       list: (userId, now) =>
-        run(
+        query(
           tokens(sql`
             select ${selected} from tokens t
             where user_id = ${userId} and revoked_at is null
@@ -49,7 +49,7 @@ export const layer = Layer.effect(
             order by created_at, id`)
         ),
       revoke: (userId, id, at) =>
-        run(
+        query(
           returnedRow(sql`
             update tokens set revoked_at = coalesce(revoked_at, ${at})
             where id = ${id} and user_id = ${userId} returning id`)

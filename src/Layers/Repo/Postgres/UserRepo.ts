@@ -13,11 +13,11 @@ const columns = makeColumns(User, {})
 export const layer = Layer.effect(
   UserRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const selected = columns.read()
     return UserRepo.of({
       insert: (given) =>
-        run(
+        query(
           sql`insert into users ${sql.insert(columns.row(given))}`.pipe(
             Effect.catchReason("SqlError", "UniqueViolation", () =>
               Effect.fail(new AlreadyExists({ error: "email: a user with this e-mail exists" }))
@@ -25,9 +25,9 @@ export const layer = Layer.effect(
             Effect.asVoid
           )
         ),
-      find: (id) => run(user(sql`select ${selected} from users where id = ${id}`)),
-      findByEmail: (email) => run(user(sql`select ${selected} from users where email = ${email}`)),
-      count: run(count(sql`select count(*)::int as count from users`))
+      find: (id) => query(user(sql`select ${selected} from users where id = ${id}`)),
+      findByEmail: (email) => query(user(sql`select ${selected} from users where email = ${email}`)),
+      count: query(count(sql`select count(*)::int as count from users`))
     })
   })
 )

@@ -19,54 +19,54 @@ const membership = firstRow(Schema.Struct({ role: Role }))
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
-    const { run, sql } = yield* Database
+    const { query, sql } = yield* Database
     const selected = columns.read("w")
     return WorkspaceRepo.of({
-      insert: (given) => run(Effect.asVoid(sql`insert into workspaces ${sql.insert(columns.row(given))}`)),
-      find: (id) => run(workspace(sql`select ${selected} from workspaces w where w.id = ${id}`)),
+      insert: (given) => query(Effect.asVoid(sql`insert into workspaces ${sql.insert(columns.row(given))}`)),
+      find: (id) => query(workspace(sql`select ${selected} from workspaces w where w.id = ${id}`)),
       lock: (id) =>
-        run(workspace(sql`select ${selected} from workspaces w where w.id = ${id} for no key update`)),
+        query(workspace(sql`select ${selected} from workspaces w where w.id = ${id} for no key update`)),
       list: (userId) =>
-        run(
+        query(
           workspaces(sql`
             select ${viewColumns.read("w")} from workspaces w
             join workspace_members m on m.workspace_id = w.id
             where m.user_id = ${userId} order by w.created_at, w.id`)
         ),
       update: (id, { defaultProviderKeyId, name }, updatedAt) =>
-        run(
+        query(
           returnedRow(sql`
             update workspaces set ${sql.update(columns.changes({ name, defaultProviderKeyId, updatedAt }))}
             where id = ${id} returning id`)
         ),
       members: (id) =>
-        run(
+        query(
           members(sql`
             select ${memberColumns.read("m")}
             from workspace_members m join users u on u.id = m.user_id
             where m.workspace_id = ${id} order by m.created_at, m.user_id`)
         ),
       removeMember: (id, userId) =>
-        run(
+        query(
           returnedRow(sql`
             delete from workspace_members where workspace_id = ${id} and user_id = ${userId}
             returning user_id`)
         ),
       setPlan: (id, plan, at) =>
-        run(
+        query(
           returnedRow(
             sql`update workspaces set plan = ${plan}, updated_at = ${at} where id = ${id} returning id`
           )
         ),
       addMember: (id, userId, role, at) =>
-        run(
+        query(
           Effect.asVoid(sql`
             insert into workspace_members (workspace_id, user_id, role, created_at)
             values (${id}, ${userId}, ${role}, ${at})
             on conflict (workspace_id, user_id) do update set role = excluded.role`)
         ),
       role: (id, userId) =>
-        run(
+        query(
           Effect.map(
             membership(
               sql`select role from workspace_members where workspace_id = ${id} and user_id = ${userId}`
