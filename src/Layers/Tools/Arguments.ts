@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
@@ -10,7 +11,12 @@ import type { Problem } from "./Arguments/Problems.ts"
 import * as Thread from "./Arguments/Thread.ts"
 
 /** By the clock on the wall: a machine that pauses gets a second try with more time. */
-const limitsMillis = [100, 500]
+export const LimitsMillis = Context.Reference<Iterable<number>>(
+  "agentd/Layers/Tools/Arguments/LimitsMillis",
+  {
+    defaultValue: () => [100, 500]
+  }
+)
 const refusedMillis = 600_000
 const maximumRefused = 10_000
 const maximumTold = 10
@@ -42,7 +48,7 @@ export const make = Effect.gen(function* () {
     refused.delete(key)
     // Not interrupted: the thread is free again only when it has answered.
     let answer: Thread.Answer = exceeded
-    for (const limitMillis of limitsMillis) {
+    for (const limitMillis of yield* LimitsMillis) {
       if (answer.outcome !== "exceeded") break
       const question = { parameters, argument, limitMillis }
       answer = yield* Effect.uninterruptible(Effect.promise(() => thread.ask(question)))
