@@ -9,7 +9,8 @@
  * offline model. Servers, database and this program share the machine: read times as bounds.
  */
 import { randomBytes } from "node:crypto"
-import { makeAccount, makeNodes, onDatabase, sleep, until } from "../test/support/Durability.ts"
+import { makeAccount, makeNodes, onDatabase, sleep } from "../test/support/Durability.ts"
+import { until } from "../test/support/Until.ts"
 import { usage } from "./support/Site.ts"
 
 const {
@@ -156,9 +157,9 @@ await part("burst", 3, burst, async (site) => {
     )
     return row?.count ?? 0
   }
-  await until(async () => (await count("made")) === jobs, 60_000, "all runs are made")
+  await until(async () => (await count("made")) === jobs, "all runs are made", 60_000)
   const made = (await clockOf(site)) - slot.getTime()
-  await until(async () => (await count("over")) === jobs, 120_000, "all runs are over")
+  await until(async () => (await count("over")) === jobs, "all runs are over", 120_000)
   const over = (await clockOf(site)) - slot.getTime()
   going = false
   await Promise.all(asking)

@@ -12,7 +12,8 @@ import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { makeAccount, makeNodes, onDatabase, sleep, startModel, until } from "../test/support/Durability.ts"
+import { makeAccount, makeNodes, onDatabase, sleep, startModel } from "../test/support/Durability.ts"
+import { until } from "../test/support/Until.ts"
 
 const { DATABASE_URL: server = "" } = process.env
 const wanted = process.argv.slice(2)
@@ -180,8 +181,8 @@ await part("busy", all, async (site) => {
         )
         return row?.left === 0
       },
-      300_000,
-      "all over"
+      "all over",
+      300_000
     )
     if (!waits) print(`${name} the rest over after`, `${(drained / 1000).toFixed(1)} s`)
   }
@@ -247,12 +248,12 @@ for (const { lease, rounds } of [
     for (let job = 1; job <= rounds; job++) {
       const asked = () => site.model.calls.filter((call) => call.job === job)
       await site.account.submit(0, `job ${job} hang`)
-      await until(() => asked().length === 1, 5_000, "the model was asked")
+      await until(() => asked().length === 1, "the model was asked", 5_000)
       // Somewhere between two renewals of the lease.
       await sleep(Math.random() * lease * 1000)
       await site.nodes.kill(0)
       const at = site.nodes.kills.at(-1)?.from ?? 0
-      await until(() => asked().length === 2, 60_000, "the other node goes on")
+      await until(() => asked().length === 2, "the other node goes on", 60_000)
       took.push((asked()[1]?.at ?? 0) - at)
       await site.nodes.start(0)
     }

@@ -246,7 +246,7 @@ describe("whatever is written", () => {
           assert.isBelow(answer.status, 300, `${JSON.stringify(sent)} ${answer.text}`)
           yield* comesBack(write, sent, answer)
         }),
-        { arbitrary: { runs: runs.valid, seed, size: 24 }, timeout: 60_000 }
+        { arbitrary: { runs: runs.valid, seed, size: 24 } }
       )
 
       it.effect.prop(
@@ -258,7 +258,7 @@ describe("whatever is written", () => {
           const answer = yield* perform(write, body)
           if (answer.status < 300) yield* comesBack(write, JSON.parse(body.replace(/^\ufeff/, "")), answer)
         }),
-        { arbitrary: { runs: runs.mutated, seed, size: 8 }, timeout: 60_000 }
+        { arbitrary: { runs: runs.mutated, seed, size: 8 } }
       )
     }
   })
@@ -306,7 +306,5 @@ describe("whatever is written", () => {
 
   describe("in memory", () => layer(Layer.provide(World.make, inMemory))(oddThings))
   describe("on the database", () =>
-    layer(Layer.provide(World.make, onDatabase), { excludeTestServices: true, timeout: "1 minute" })(
-      oddThings
-    ))
+    layer(Layer.provide(World.make, onDatabase), { excludeTestServices: true })(oddThings))
 })

@@ -78,7 +78,7 @@ describe("the bundle", () => {
       const entry = Fs.statSync(join(dist, name))
       assert.strictEqual(entry.mode & 0o777, entry.isDirectory() ? sharedMode : sharedMode & 0o666, name)
     }
-  }, 60_000)
+  })
 
   it("is no need: without the bundler the sources run as they are", () => {
     Fs.rmSync(join(folder, "node_modules/rolldown"))

@@ -2,8 +2,9 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import { makeAccount, makeNodes, type Nodes, onDatabase, sleep, until } from "../support/Durability.ts"
+import { makeAccount, makeNodes, type Nodes, onDatabase, sleep } from "../support/Durability.ts"
 import { emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
+import { until } from "../support/Until.ts"
 
 const name = "cron jobs outlive the node that fires them"
 const jobs = 30
@@ -26,7 +27,7 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
 
   beforeAll(async () => {
     url = await Effect.runPromise(Scope.provide(emptyDatabase, scope))
-    nodes = makeNodes(url, () => ({}), { AGENTD_LEASE_SECONDS: "2", AGENTD_RUNS_PER_WORKSPACE: "48" })
+    nodes = makeNodes(url, () => ({}), { AGENTD_LEASE_SECONDS: "10", AGENTD_RUNS_PER_WORKSPACE: "48" })
     await nodes.start(0)
     await Promise.all([nodes.start(1), nodes.start(2)])
     account = await makeAccount(url, nodes)
@@ -57,15 +58,17 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     return row?.at ?? Number.NaN
   }
 
-  it("fires each slot of each second once while a node is killed", { timeout: 60_000 }, async () => {
+  it("fires each slot of each second once while a node is killed", async () => {
     const ids = await Promise.all(Array.from({ length: jobs }, (_, n) => make(n % 3, "* * * * * *")))
     const from = Math.ceil(await clock()) + 1
     const to = from + seconds
-    await until(async () => (await clock()) > from + 3.004, 10_000, "three seconds have passed")
+    await until(async () => (await clock()) > from + 3.004, "three seconds have passed")
     await nodes.kill(1)
-    await until(async () => (await clock()) > to + 1, 20_000, "all slots have come")
+    const handled = async () => (await ledger()).filter(({ at }) => at >= from && at < to)
+    await until(async () => (await handled()).length >= jobs * seconds, "all slots were handled")
+    await until(async () => (await clock()) > to + 1, "what would come twice has come")
 
-    const slots = (await ledger()).filter(({ at }) => at >= from && at < to)
+    const slots = await handled()
     for (const id of ids) {
       assert.deepStrictEqual(
         slots.filter(({ job }) => job === id).map(({ at }) => at - from),
@@ -89,13 +92,11 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
       `cron: ${slots.length} slots, ${fired} fired, lag p50 ${lags[lags.length >> 1]?.toFixed(0)} ms, ` +
         `most ${lags.at(-1)?.toFixed(0)} ms\n`
     )
-    // Those whose run was on the killed node overlap until somebody takes it over.
-    assert.isAtLeast(fired, slots.length / 2)
     for (const id of ids) await account.client(0).json("DELETE", `/api/cron-jobs/${id}`)
     assert.deepStrictEqual(await ledger(), [])
   })
 
-  it("a job that is made on one node is fired by another", { timeout: 30_000 }, async () => {
+  it("a job that is made on one node is fired by another", async () => {
     const id = await make(0, "* * * * * *")
     await nodes.kill(0)
     const found = async () =>
@@ -103,7 +104,7 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
         outcome: string
         lagMs: number
       }>
-    await until(async () => (await found()).length === 3, 10_000, "three slots were handled")
+    await until(async () => (await found()).length === 3, "three slots were handled")
     const { status } = await account.client(2).request("PATCH", `/api/cron-jobs/${id}`, { isActive: false })
     assert.strictEqual(status, 200)
     const before = await ledger()

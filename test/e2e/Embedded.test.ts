@@ -11,6 +11,7 @@ import {
   type Server,
   startServer
 } from "../support/Process.ts"
+import { until } from "../support/Until.ts"
 
 /** The newcomer's path: a real process on an empty folder, stopped in every way, and started again. */
 describe("the service on the embedded database", () => {
@@ -193,18 +194,12 @@ describe("the service on the embedded database", () => {
     await server.stop("SIGTERM")
     const byNpm = await startServer(env, "npm")
     await byNpm.stop("SIGTERM")
-    const gone = async () => {
-      for (let tries = 0; tries < 100; tries++) {
-        const answers = await fetch(`${byNpm.baseUrl}/health/live`).then(
-          () => true,
-          () => false
-        )
-        if (!answers) return true
-        await new Promise((done) => setTimeout(done, 100))
-      }
-      return false
-    }
-    assert.isTrue(await gone())
+    const isGone = () =>
+      fetch(`${byNpm.baseUrl}/health/live`).then(
+        () => false,
+        () => true
+      )
+    await until(isGone, "nobody answers")
     server = await startServer(env)
   })
 

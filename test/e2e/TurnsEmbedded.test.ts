@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { startModel, startTools, until } from "../support/Durability.ts"
+import { startModel, startTools } from "../support/Durability.ts"
 import { readEvents } from "../support/EventReader.ts"
 import { makeClient, makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
 import {
@@ -11,6 +11,7 @@ import {
   report,
   says
 } from "../support/TurnReaders.ts"
+import { until } from "../support/Until.ts"
 
 describe("chat turns and tasks on the embedded database", () => {
   const dataDir = makeDataDir()
@@ -36,7 +37,7 @@ describe("chat turns and tasks on the embedded database", () => {
     dataDir.remove()
   })
 
-  it("kill -9 in the middle of an answer and a restart", { timeout: 30_000 }, async () => {
+  it("kill -9 in the middle of an answer and a restart", async () => {
     const { token, workspaceId } = readCredentials(dataDir.path)
     const client = () => makeClient(server.baseUrl, token)
     const follow = (id: string, lastEventId: number) =>
@@ -45,6 +46,7 @@ describe("chat turns and tasks on the embedded database", () => {
     const connector = { workspaceId, type: "mcp", providerName: "mock", metadata: { url: tools.url } }
     assert.strictEqual((await client().request("POST", "/api/connectors", connector)).status, 201)
 
+    model.hold()
     const json = { workspaceId, content: "job 1 stream 40" }
     const chat = await readEvents(`${server.baseUrl}/api/chat/messages`, token, { json })
     const work = { workspaceId, prompt: "job 2 count stream 40", autonomyLevel: "autonomous" }
@@ -54,6 +56,7 @@ describe("chat turns and tasks on the embedded database", () => {
     const { conversationId, turnId } = chat.events[0]?.data ?? {}
     await server.stop("SIGKILL")
     assert.deepStrictEqual(await Promise.all([chat.end, taskReader.end]), ["broken", "broken"])
+    model.release()
 
     const starting = Date.now()
     await start()
@@ -62,16 +65,14 @@ describe("chat turns and tasks on the embedded database", () => {
       await follow(turnId, chat.lastId()),
       await follow(task.id, taskReader.lastId())
     ]
-    await until(() => asked(1).length === 2 && asked(2).length === 3, 5_000, "the model was asked again")
+    await until(() => asked(1).length === 2 && asked(2).length === 3, "the model was asked again")
     const again = [asked(1)[1]?.at ?? 0, asked(2)[2]?.at ?? 0].map((at) => at - listening)
     const startMillis = listening - starting
     report(
       `embedded, after kill -9: asked again ${again.join(", ")} ms after it listens, ` +
         `which took ${startMillis} ms`
     )
-    // The first question loads packages, as the start does (1.3 s on a quiet machine): it is as slow on a busy one.
-    for (const millis of again) assert.isBelow(millis, Math.max(1_000, startMillis * 0.75))
-    for (const reader of [rest, restOfTask]) assert.strictEqual(await closes(reader, 10_000), "whole")
+    for (const reader of [rest, restOfTask]) assert.strictEqual(await closes(reader), "whole")
 
     const message = assertAnswered([...chat.events, ...rest.events])
     const { data: conversation } = await client().json("GET", `/api/chat/conversations/${conversationId}`)
@@ -81,7 +82,7 @@ describe("chat turns and tasks on the embedded database", () => {
     )
     assert.deepStrictEqual(conversation.messages[1], message)
     const replayed = await follow(turnId, 0)
-    assert.strictEqual(await closes(replayed, 5_000), "whole")
+    assert.strictEqual(await closes(replayed), "whole")
     assert.deepStrictEqual(assertClean(replayed.events, []), message)
 
     assert.deepStrictEqual(

@@ -13,8 +13,12 @@ export type Backend = Layer.Success<typeof Repo.layerMemory> | Ids | Settings
 /** The tests of a suite; they run on the live clock, since leases end by the clock of the store. */
 export type It = Vitest.MethodsNonLive<Backend>
 
+/** The patience with the database is no matter of these tests, unless they say one. */
 const base = (settings: Partial<SettingsShape>) =>
-  Layer.mergeAll(Layer.succeed(Settings, { ...Settings.defaults, ...settings }), Ids.layer)
+  Layer.mergeAll(
+    Layer.succeed(Settings, { ...Settings.defaults, databaseTimeoutMillis: 180_000, ...settings }),
+    Ids.layer
+  )
 
 /** Every repository over a client, as one node of several has it: nothing is shared with another. */
 export const layerNode = <E, R>(client: Layer.Layer<PgClient, E, R>, settings: Partial<SettingsShape> = {}) =>
@@ -26,7 +30,7 @@ export const onEveryBackend = (
   suite: (it: It) => void,
   settings: Partial<SettingsShape> = {}
 ): void => {
-  const options = { excludeTestServices: true, timeout: "1 minute" } as const
+  const options = { excludeTestServices: true } as const
   const memory = Layer.provideMerge(Repo.layerMemory, base(settings))
   const server = layerNode(Postgres.layerClient, settings)
   layer(memory, options)(`${name} in memory`, suite)

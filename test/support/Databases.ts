@@ -23,6 +23,7 @@ declare module "vitest" {
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
 const template = "agentd_template"
+const connectTimeout = "3 minutes"
 
 /** PostgreSQL refuses to run as root. */
 const command = (name: string, parameters: ReadonlyArray<string>): [string, ReadonlyArray<string>] =>
@@ -40,13 +41,15 @@ const freePort = () =>
   })
 
 const migrate = (url: string) =>
-  Effect.scoped(Migrations.migrate.pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) }))))
+  Effect.scoped(
+    Migrations.migrate.pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), connectTimeout })))
+  )
 
 const createTemplate = (url: string) =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     yield* sql`create database ${sql(template)}`
-  }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
+  }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1, connectTimeout })))
 
 /** Calls `remove` once: in teardown, or when the process ends without it. */
 const removedAtTheEnd = (remove: () => void) => {
@@ -70,7 +73,7 @@ const startServer = async (folder: string) => {
   if (isRoot) await run("chown", ["postgres", folder])
   for (const [name, ...parameters] of [
     ["initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"],
-    ["pg_ctl", "-D", data, "-l", Path.join(folder, "log"), "-o", options, "-w", "-t", "60", "start"]
+    ["pg_ctl", "-D", data, "-l", Path.join(folder, "log"), "-o", options, "-w", "-t", "300", "start"]
   ] as const) {
     await run(...command(name, parameters), { cwd: folder })
   }

@@ -4,6 +4,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { makeClient, runCommand, type Server, startServer } from "./Process.ts"
+import { until } from "./Until.ts"
 
 /** One question to the mock model: the job and the number of tool results in it say which step it is. */
 export interface ModelCall {
@@ -49,29 +50,23 @@ const listen = async (handle: (request: IncomingMessage, response: ServerRespons
 
 export const sleep = (millis: number) => new Promise<void>((done) => setTimeout(done, millis))
 
-/** Waits until it is so, looking every few milliseconds, and answers how long that took. */
-export const until = async (is: () => boolean | Promise<boolean>, millis: number, what: string) => {
-  const started = performance.now()
-  while (!(await is())) {
-    if (performance.now() - started > millis) throw new Error(`not within ${millis} ms: ${what}`)
-    await sleep(5)
-  }
-  return performance.now() - started
-}
-
-const slowMillis = 3_000
 const wordMillis = 50
 
 /**
  * A model that speaks as OpenAI does: for `job <n>` it calls the tool `count` in each of two answers and
- * says `done <n>` in the third. `job <n> write` calls `write` first, `job <n> slow` takes seconds for its
- * first answer, and the first answer to `job <n> hang` never ends. To `job <n> stream <words>` it only
+ * says `done <n>` in the third. `job <n> write` calls `write` first, and the first answer of all to
+ * `job <n> hang` never ends. To `job <n> stream <words>` it only
  * answers, in so many words, one every 50 ms, none of which it ever says again; to `job <n> count stream
  * <words>` (or `write`) it does so after one call of that tool. In a conversation the last message counts.
+ * What is held is answered but for the end of its last answer, until it is let go: so the moment at which a
+ * test finds it is not a matter of speed.
  */
 export const startModel = async (delayMillis: number) => {
   const calls: Array<ModelCall> = []
-  const timing = { delayMillis }
+  let held: { readonly has: (job: number) => boolean; readonly letGo: PromiseWithResolvers<void> } | undefined
+  const freed = async (job: number) => {
+    while (held?.has(job) === true) await held.letGo.promise
+  }
   const { base, close } = await listen(async (request, response) => {
     const at = Date.now()
     const body = await bodyOf(request)
@@ -79,8 +74,7 @@ export const startModel = async (delayMillis: number) => {
     const asked = body.messages.findLastIndex(({ role }: Body) => role === "user")
     const prompt = body.messages[asked].content
     const text = typeof prompt === "string" ? prompt : prompt.map((part: Body) => part.text).join("")
-    const [, number, kind, length] =
-      /job (\d+)(?: (count|write|slow|hang))?(?: stream (\d+))?/.exec(text) ?? []
+    const [, number, kind, length] = /job (\d+)(?: (count|write|hang))?(?: stream (\d+))?/.exec(text) ?? []
     const job = Number(number)
     const step = body.messages.slice(asked).filter(({ role }: Body) => role === "tool").length
     const call: ModelCall = {
@@ -135,13 +129,15 @@ export const startModel = async (delayMillis: number) => {
     response.writeHead(200, { "content-type": "text/event-stream" })
     if (step === toolSteps && length !== undefined) {
       await sayWords(Number(length))
+      await freed(job)
       delta({}, "stop")
     } else {
       delta({ role: "assistant", content: step < toolSteps ? `working on ${step}` : "done" })
-      if (kind === "hang" && step === 0) return
-      await sleep(kind === "slow" && step === 0 ? slowMillis : timing.delayMillis)
+      if (kind === "hang" && attempt === 0) return
+      await sleep(delayMillis)
       if (step < toolSteps) callTool()
       else {
+        await freed(job)
         delta({ content: ` ${job}` })
         delta({}, "stop")
       }
@@ -152,8 +148,16 @@ export const startModel = async (delayMillis: number) => {
   })
   return {
     calls,
-    /** May be changed while it runs. */
-    timing,
+    /** Holds the last answers to these jobs, those under way as well. */
+    hold: (has: (job: number) => boolean = () => true) => {
+      held = { has, letGo: Promise.withResolvers() }
+    },
+    /** Lets go what is held, and holds nothing more. */
+    release: () => {
+      const letGo = held?.letGo
+      held = undefined
+      letGo?.resolve()
+    },
     close,
     env: (node: number) => ({
       OPENAI_API_KEY: "sk-mock",
@@ -210,6 +214,11 @@ export const startTools = async (delayMillis: number) => {
   return { uses, url: `${base}/mcp`, close }
 }
 
+/** What has reached this process is read in one of these turns, however late they come. */
+const readAll = async () => {
+  for (let turn = 0; turn < 20; turn++) await new Promise<void>((done) => setImmediate(done))
+}
+
 /** When a node was killed: it died somewhere in between, by the clock of this machine. */
 export interface Kill {
   readonly node: number
@@ -241,6 +250,7 @@ export const makeNodes = (
     kill: async (node: number) => {
       const from = Date.now()
       await server(node).stop("SIGKILL")
+      await readAll()
       kills.push({ node, from, to: Date.now() })
     },
     stopAll: () => Promise.all(Array.from(servers.values(), (running) => running.stop("SIGKILL")))
@@ -276,7 +286,10 @@ export const onDatabase = <A, E>(
 ): Promise<A> =>
   Effect.runPromise(
     Effect.flatMap(PgClient.PgClient, work).pipe(
-      Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }), { local: true })
+      Effect.provide(
+        PgClient.layer({ url: Redacted.make(url), maxConnections: 1, connectTimeout: "3 minutes" }),
+        { local: true }
+      )
     )
   )
 
@@ -291,7 +304,7 @@ export const statusCounts = async (url: string): Promise<Readonly<Record<string,
 }
 
 /** Waits until no run is under way, and answers how long that took. */
-export const untilIdle = (url: string, millis: number) =>
+export const untilIdle = (url: string, limitMillis?: number) =>
   until(
     async () => {
       const counts = await statusCounts(url)
@@ -299,6 +312,6 @@ export const untilIdle = (url: string, millis: number) =>
       if (busy > 0) await sleep(50)
       return busy === 0
     },
-    millis,
-    "no run under way"
+    "no run under way",
+    limitMillis
   )

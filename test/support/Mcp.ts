@@ -5,13 +5,12 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
+import { until } from "./Until.ts"
 
 const modules = resolve(import.meta.dirname, "../../node_modules")
 const everything = join(modules, "@modelcontextprotocol/server-everything/dist/index.js")
 const memory = join(modules, "@modelcontextprotocol/server-memory/dist/index.js")
 const proxy = join(modules, "mcp-proxy/dist/bin/mcp-proxy.mjs")
-
-const startLimitMillis = 20_000
 
 const listen = (server: Server, port = 0): Promise<number> =>
   new Promise((done, failed) => {
@@ -43,7 +42,7 @@ const stop = async (child: ChildProcess): Promise<void> => {
 
 /** Whether anybody answers HTTP there, whatever the answer. */
 const answers = (url: string): Promise<boolean> =>
-  fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+  fetch(url, { signal: AbortSignal.timeout(30_000) }).then(
     async (response) => {
       await response.body?.cancel()
       return true
@@ -63,11 +62,10 @@ const startProgram = (url: string, words: ReadonlyArray<string>, env: Readonly<R
       child.stderr.on("data", (chunk) => {
         said += chunk
       })
-      const limit = Date.now() + startLimitMillis
-      while (!(await answers(url))) {
-        if (child.exitCode !== null || Date.now() > limit) throw new Error(`does not serve ${url}: ${said}`)
-        await new Promise((done) => setTimeout(done, 25))
-      }
+      await until(async () => {
+        if (child.exitCode !== null) throw new Error(`does not serve ${url}: ${said}`)
+        return answers(url)
+      }, `${url} is served`)
       return { url, stop: Effect.promise(() => stop(child)) }
     }),
     (program) => program.stop
@@ -197,13 +195,3 @@ export const listedTool = (name: string, given: object = {}) => ({
   inputSchema: { type: "object", properties: {} },
   ...given
 })
-
-/** Waits, for so long at most, until something outside of this process is so. */
-export const eventually = (is: () => boolean, millis = 5_000) =>
-  Effect.promise(async () => {
-    const limit = Date.now() + millis
-    while (!is()) {
-      if (Date.now() > limit) throw new Error("did not happen in time")
-      await new Promise((done) => setTimeout(done, 10))
-    }
-  })

@@ -4,7 +4,7 @@ import { inject } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import * as Schedule from "effect/Schedule"
+import { eventually } from "./Until.ts"
 
 const server = inject("postgres")
 
@@ -17,7 +17,11 @@ export const skipped = (name: string) => `${name} (skipped: no PostgreSQL server
 const onServer = <A, E>(work: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
   Effect.flatMap(PgClient.PgClient, work).pipe(
     Effect.provide(
-      PgClient.layer({ url: Redacted.make(`${server?.url}/postgres`), maxConnections: 1 }),
+      PgClient.layer({
+        url: Redacted.make(`${server?.url}/postgres`),
+        maxConnections: 1,
+        connectTimeout: "3 minutes"
+      }),
       // A memoized client would be shared with, and closed by, another test.
       { local: true }
     ),
@@ -40,19 +44,23 @@ export const migratedDatabase = Effect.suspend(() => makeDatabase(server?.templa
 /** The address of a new database without any table, which is dropped with the scope. */
 export const emptyDatabase = Effect.suspend(() => makeDatabase("template0"))
 
-/** A client of its own for the database at `url`. */
+/** A client of its own for the database at `url`; it connects however long that takes. */
 export const client = (url: string, options: Partial<PgClient.PgPoolConfig> = {}) =>
-  Layer.fresh(PgClient.layer({ url: Redacted.make(url), ...options }))
+  Layer.fresh(PgClient.layer({ url: Redacted.make(url), connectTimeout: "3 minutes", ...options }))
 
 /** A client of a new migrated database. */
 export const layerClient = Layer.unwrap(Effect.map(migratedDatabase, (url) => client(url)))
 
-/** Returns once exactly `sessions` sessions of the client's database wait for a lock; fails after seconds. */
+/** Returns once exactly `sessions` sessions of the client's database wait for a lock. */
 export const untilWaiting = (sessions: number) =>
-  Effect.gen(function* () {
-    const sql = yield* PgClient.PgClient
-    const [row] = yield* sql<{ waiting: number }>`
-      select count(*)::int as waiting from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`
-    if (row?.waiting !== sessions) return yield* Effect.fail(`${row?.waiting} sessions wait`)
-  }).pipe(Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 1_000 }))
+  Effect.flatMap(PgClient.PgClient, (sql) =>
+    eventually(
+      Effect.map(
+        sql<{ waiting: number }>`
+          select count(*)::int as waiting from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
+        ([row]) => row?.waiting === sessions
+      ),
+      `${sessions} sessions wait for a lock`
+    )
+  )

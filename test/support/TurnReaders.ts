@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
-import { until } from "./Durability.ts"
 import { type EventReader, type SeenEvent, textOf } from "./EventReader.ts"
+import { until } from "./Until.ts"
 
 export const report = (line: string) => process.stdout.write(`turns: ${line}\n`)
 
@@ -11,9 +11,10 @@ export const ends = (events: ReadonlyArray<SeenEvent>) =>
 export const statuses = (events: ReadonlyArray<SeenEvent>, status: string) =>
   events.filter(({ data }) => data.status === status)
 export const says = (reader: EventReader, deltas: number) =>
-  until(() => statuses(reader.events, "responding").length >= deltas, 10_000, `${deltas} deltas`)
-export const closes = async (reader: EventReader, millis: number) => {
-  await until(() => reader.ended() !== undefined, millis, "the stream has ended")
+  until(() => statuses(reader.events, "responding").length >= deltas, `${deltas} deltas`)
+/** How it ended. */
+export const closes = async (reader: EventReader) => {
+  await until(() => reader.ended() !== undefined, "the stream has ended")
   return reader.ended()
 }
 

@@ -7,12 +7,12 @@ import * as Stream from "effect/Stream"
 import * as Embedded from "../../../src/Layers/Repo/Postgres/Embedded.ts"
 import { databaseFolder, makeTemplate, open, removeFolders } from "./EmbeddedFolders.ts"
 
-beforeAll(makeTemplate, 30_000)
+beforeAll(makeTemplate)
 afterAll(removeFolders)
 
 const embedded = Layer.unwrap(Effect.map(databaseFolder, (dataDir) => Embedded.layer({ dataDir })))
 
-layer(embedded, { excludeTestServices: true, timeout: "30 seconds" })("Embedded as a database", (it) => {
+layer(embedded, { excludeTestServices: true })("Embedded as a database", (it) => {
   it.effect("has the types of PostgreSQL", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient

@@ -14,7 +14,7 @@ import {
   startProcess
 } from "./EmbeddedFolders.ts"
 
-beforeAll(makeTemplate, 30_000)
+beforeAll(makeTemplate)
 afterAll(removeFolders)
 
 const inUse = (dataDir: string) =>
@@ -76,31 +76,28 @@ describe("Embedded folder", () => {
     })
   )
 
-  it.live(
-    "is made on the first start alone, readable by its owner alone, without leftovers",
-    () =>
-      Effect.gen(function* () {
-        const dataDir = Path.join(emptyFolder(), "made", "here")
-        Fs.mkdirSync(Path.join(dataDir, "postgres.new"), { recursive: true })
-        Fs.writeFileSync(Path.join(dataDir, "postgres.new", "PG_VERSION"), "18\n")
-        let firstStarts = 0
-        const onFirstStart = Effect.sync(() => {
-          firstStarts++
+  it.live("is made on the first start alone, readable by its owner alone, without leftovers", () =>
+    Effect.gen(function* () {
+      const dataDir = Path.join(emptyFolder(), "made", "here")
+      Fs.mkdirSync(Path.join(dataDir, "postgres.new"), { recursive: true })
+      Fs.writeFileSync(Path.join(dataDir, "postgres.new", "PG_VERSION"), "18\n")
+      let firstStarts = 0
+      const onFirstStart = Effect.sync(() => {
+        firstStarts++
+      })
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { sql } = yield* open({ dataDir, onFirstStart })
+          yield* sql`create table wide as select repeat('x', 100) as filler from generate_series(1, 1000)`
+          yield* sql`checkpoint`
+          assert.deepStrictEqual(readableByOthers(dataDir), [])
         })
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const { sql } = yield* open({ dataDir, onFirstStart })
-            yield* sql`create table wide as select repeat('x', 100) as filler from generate_series(1, 1000)`
-            yield* sql`checkpoint`
-            assert.deepStrictEqual(readableByOthers(dataDir), [])
-          })
-        )
-        assert.strictEqual(firstStarts, 1)
-        yield* Effect.scoped(open({ dataDir, onFirstStart }))
-        assert.strictEqual(firstStarts, 1)
-        assert.sameMembers(Fs.readdirSync(dataDir), ["lock.db", "postgres"])
-      }),
-    20_000
+      )
+      assert.strictEqual(firstStarts, 1)
+      yield* Effect.scoped(open({ dataDir, onFirstStart }))
+      assert.strictEqual(firstStarts, 1)
+      assert.sameMembers(Fs.readdirSync(dataDir), ["lock.db", "postgres"])
+    })
   )
 
   it.live("of another PostgreSQL major is refused by name", () =>

@@ -17,7 +17,7 @@ import {
   startProcess
 } from "./EmbeddedFolders.ts"
 
-beforeAll(makeTemplate, 30_000)
+beforeAll(makeTemplate)
 afterAll(removeFolders)
 
 const readyForQuery = "Z\0\0\0\x05"
@@ -70,7 +70,7 @@ class Shared extends Context.Service<Shared, Engine>()("agentd/test/Shared") {
   )
 }
 
-layer(Shared.layer, { excludeTestServices: true, timeout: "30 seconds" })("Embedded as one session", (it) => {
+layer(Shared.layer, { excludeTestServices: true })("Embedded as one session", (it) => {
   it.effect("gives each connection a session without anything of the one before", () =>
     Effect.gen(function* () {
       const engine = yield* Shared
@@ -212,49 +212,43 @@ describe("Embedded after a failure", () => {
 })
 
 describe("Embedded after kill -9", () => {
-  it.live(
-    "has every row that was acknowledged",
-    () =>
-      Effect.gen(function* () {
-        const dataDir = yield* databaseFolder
-        const acknowledged = new Set<number>()
-        for (const rows of [40, 90]) {
-          const until = acknowledged.size + rows
-          yield* Effect.promise(async () => {
-            const child = startProcess(dataDir, (line) => {
-              if (line.startsWith("row ")) acknowledged.add(Number(line.slice(4)))
-              if (acknowledged.size >= until) void child.kill()
-            })
-            await child.ended
-          })
-          assert.isAtLeast(acknowledged.size, until)
-        }
-        const { sql } = yield* open({ dataDir })
-        const stored = yield* sql<{ id: number }>`select id from rows where length(filler) = 500`
-        const ids = new Set(stored.map((row) => row.id))
-        assert.deepStrictEqual(
-          [...acknowledged].filter((id) => !ids.has(id)),
-          []
-        )
-        assert.isAtMost(stored.length, acknowledged.size + 2)
-      }),
-    30_000
-  )
-
-  it.live(
-    "starts anew when the first start was cut off",
-    () =>
-      Effect.gen(function* () {
-        const dataDir = emptyFolder()
+  it.live("has every row that was acknowledged", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* databaseFolder
+      const acknowledged = new Set<number>()
+      for (const rows of [40, 90]) {
+        const until = acknowledged.size + rows
         yield* Effect.promise(async () => {
           const child = startProcess(dataDir, (line) => {
-            if (line === "first start") setTimeout(() => void child.kill(), 1_500)
+            if (line.startsWith("row ")) acknowledged.add(Number(line.slice(4)))
+            if (acknowledged.size >= until) void child.kill()
           })
           await child.ended
         })
-        const { sql } = yield* open({ dataDir })
-        assert.deepStrictEqual(yield* sql`select 1 as n`, [{ n: 1 }])
-      }),
-    30_000
+        assert.isAtLeast(acknowledged.size, until)
+      }
+      const { sql } = yield* open({ dataDir })
+      const stored = yield* sql<{ id: number }>`select id from rows where length(filler) = 500`
+      const ids = new Set(stored.map((row) => row.id))
+      assert.deepStrictEqual(
+        [...acknowledged].filter((id) => !ids.has(id)),
+        []
+      )
+      assert.isAtMost(stored.length, acknowledged.size + 2)
+    })
+  )
+
+  it.live("starts anew when the first start was cut off", () =>
+    Effect.gen(function* () {
+      const dataDir = emptyFolder()
+      yield* Effect.promise(async () => {
+        const child = startProcess(dataDir, (line) => {
+          if (line === "first start") setTimeout(() => void child.kill(), 1_500)
+        })
+        await child.ended
+      })
+      const { sql } = yield* open({ dataDir })
+      assert.deepStrictEqual(yield* sql`select 1 as n`, [{ n: 1 }])
+    })
   )
 })

@@ -32,21 +32,15 @@ const modesBelow = (folder: string): ReadonlyArray<string> =>
     return `${entry.isDirectory() ? "folder" : "file"} ${(entry.mode & 0o777).toString(8)}`
   })
 
-/** PostgreSQL takes long to make a database on a machine that is busy. */
-const millis = 120_000
-
 describe("the template of a new embedded database", () => {
-  it.effect(
-    "is copied, for its owner alone, and can be written to",
-    () =>
-      Effect.gen(function* () {
-        const { dataDir, isCopy } = yield* start(() => {})
-        assert.isTrue(isCopy)
-        const modes = new Set(modesBelow(Path.join(dataDir, "postgres")))
-        assert.deepStrictEqual([...modes].sort(), ["file 600", "folder 700"])
-        assert.isFalse(Fs.existsSync(Path.join(dataDir, "postgres.new")))
-      }).pipe(Effect.scoped),
-    millis
+  it.effect("is copied, for its owner alone, and can be written to", () =>
+    Effect.gen(function* () {
+      const { dataDir, isCopy } = yield* start(() => {})
+      assert.isTrue(isCopy)
+      const modes = new Set(modesBelow(Path.join(dataDir, "postgres")))
+      assert.deepStrictEqual([...modes].sort(), ["file 600", "folder 700"])
+      assert.isFalse(Fs.existsSync(Path.join(dataDir, "postgres.new")))
+    }).pipe(Effect.scoped)
   )
 
   for (const [what, name, change] of [
@@ -55,24 +49,18 @@ describe("the template of a new embedded database", () => {
     ["all files are gone", "postgres", (file: string) => Fs.rmSync(file, { recursive: true })],
     ["its sum is cut off", "manifest.json", (file: string) => Fs.truncateSync(file, 20)]
   ] as const) {
-    it.effect(
-      `is left alone when ${what}: PostgreSQL makes the database`,
-      () =>
-        Effect.gen(function* () {
-          const { isCopy } = yield* start((template) => change(Path.join(template, name)))
-          assert.isFalse(isCopy)
-        }).pipe(Effect.scoped),
-      millis
+    it.effect(`is left alone when ${what}: PostgreSQL makes the database`, () =>
+      Effect.gen(function* () {
+        const { isCopy } = yield* start((template) => change(Path.join(template, name)))
+        assert.isFalse(isCopy)
+      }).pipe(Effect.scoped)
     )
   }
 
-  it.effect(
-    "is no need",
-    () =>
-      Effect.gen(function* () {
-        const { isCopy } = yield* start((template) => Fs.rmSync(Path.join(template, "manifest.json")))
-        assert.isFalse(isCopy)
-      }).pipe(Effect.scoped),
-    millis
+  it.effect("is no need", () =>
+    Effect.gen(function* () {
+      const { isCopy } = yield* start((template) => Fs.rmSync(Path.join(template, "manifest.json")))
+      assert.isFalse(isCopy)
+    }).pipe(Effect.scoped)
   )
 })

@@ -28,7 +28,7 @@ const userId = "user_7" as UserId
 const pages = { limit: 20, offset: 0 }
 
 const suite = () =>
-  layer(seeded, { excludeTestServices: true, timeout: "1 minute" })((it) => {
+  layer(seeded, { excludeTestServices: true })((it) => {
     it.effect.each<IndexUse & { readonly what: string }>([
       {
         what: "the list of agents",

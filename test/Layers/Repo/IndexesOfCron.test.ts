@@ -9,7 +9,7 @@ import { type IndexUse, indexUse, seeded } from "./IndexUse.ts"
 const day = 86_400_000
 
 const suite = () =>
-  layer(seeded, { excludeTestServices: true, timeout: "1 minute" })((it) => {
+  layer(seeded, { excludeTestServices: true })((it) => {
     it.effect.each<IndexUse & { readonly what: string }>([
       {
         what: "the wait for the earliest job",

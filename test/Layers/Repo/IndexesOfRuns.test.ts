@@ -22,7 +22,7 @@ const started = Effect.gen(function* () {
 })
 
 const suite = () =>
-  layer(seeded, { excludeTestServices: true, timeout: "1 minute" })((it) => {
+  layer(seeded, { excludeTestServices: true })((it) => {
     it.effect.each<IndexUse & { readonly what: string }>([
       {
         what: "the claim of runs",

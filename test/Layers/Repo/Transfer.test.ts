@@ -114,46 +114,41 @@ const refuses = (node: () => Node) =>
     }).pipe(Effect.provide(node(), { local: true }))
   })
 
-const options = 120_000
-
 describe("moving everything", () => {
-  it.live("goes from one embedded database to another", () => moves(embedded(), embedded()), options)
-  it.live("refuses what is not whole, and stores nothing of it (embedded)", () => refuses(embedded), options)
+  it.live("goes from one embedded database to another", () => moves(embedded(), embedded()))
+  it.live("refuses what is not whole, and stores nothing of it (embedded)", () => refuses(embedded))
 
-  it.live(
-    "keeps more rows than a page and a batch hold, in their order",
-    () =>
-      Effect.gen(function* () {
-        const { lines } = yield* Effect.gen(function* () {
-          const sql = yield* PgClient
-          yield* fill
-          yield* sql`
+  it.live("keeps more rows than a page and a batch hold, in their order", () =>
+    Effect.gen(function* () {
+      const { lines } = yield* Effect.gen(function* () {
+        const sql = yield* PgClient
+        yield* fill
+        yield* sql`
           insert into messages (id, conversation_id, role, content, created_at)
           select 'many_' || lpad((5000 - n)::text, 5, '0'), conversation_id, role, repeat('x', 3000), created_at
           from (select * from messages limit 1) one, generate_series(1, 2000) n`
-          return yield* exported
-        }).pipe(Effect.provide(embedded(), { local: true }))
-        const ids = yield* Effect.gen(function* () {
-          yield* imported(lines)
-          const sql = yield* PgClient
-          return yield* sql<{ id: string }>`select id from messages where id like 'many_%' order by position`
-        }).pipe(Effect.provide(embedded(), { local: true }))
-        assert.strictEqual(ids.length, 2000)
-        assert.deepStrictEqual(
-          ids.map(({ id }) => id),
-          ids
-            .map(({ id }) => id)
-            .sort()
-            .reverse()
-        )
-      }),
-    options
+        return yield* exported
+      }).pipe(Effect.provide(embedded(), { local: true }))
+      const ids = yield* Effect.gen(function* () {
+        yield* imported(lines)
+        const sql = yield* PgClient
+        return yield* sql<{ id: string }>`select id from messages where id like 'many_%' order by position`
+      }).pipe(Effect.provide(embedded(), { local: true }))
+      assert.strictEqual(ids.length, 2000)
+      assert.deepStrictEqual(
+        ids.map(({ id }) => id),
+        ids
+          .map(({ id }) => id)
+          .sort()
+          .reverse()
+      )
+    })
   )
 })
 
 const name = "moving everything between the embedded database and PostgreSQL"
 describe.skipIf(!Postgres.hasPostgres)(Postgres.hasPostgres ? name : Postgres.skipped(name), () => {
-  it.live("goes from embedded to PostgreSQL", () => moves(embedded(), server()), options)
-  it.live("goes from PostgreSQL to embedded", () => moves(server(), embedded()), options)
-  it.live("refuses what is not whole, and stores nothing of it", () => refuses(server), options)
+  it.live("goes from embedded to PostgreSQL", () => moves(embedded(), server()))
+  it.live("goes from PostgreSQL to embedded", () => moves(server(), embedded()))
+  it.live("refuses what is not whole, and stores nothing of it", () => refuses(server))
 })

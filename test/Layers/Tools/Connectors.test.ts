@@ -8,6 +8,7 @@ import * as Redacted from "effect/Redacted"
 import { TestClock } from "effect/testing"
 import * as Repo from "../../../src/Layers/Repo.ts"
 import * as Ring from "../../../src/Layers/SecretBox/Ring.ts"
+import * as Arguments from "../../../src/Layers/Tools/Arguments.ts"
 import * as Tools from "../../../src/Layers/Tools.ts"
 import type { StoredConnector } from "../../../src/Schemas/Connector.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
@@ -22,7 +23,8 @@ import { Settings } from "../../../src/Services/Settings.ts"
 import { ToolError, ToolSource } from "../../../src/Services/ToolSource.ts"
 import { makeConnector } from "../../contract/ConnectorRepo.ts"
 import { makeProject, makeWorkspace, newId } from "../../support/Fixtures.ts"
-import { eventually, freePort, handled, listedTool, startScripted } from "../../support/Mcp.ts"
+import { freePort, handled, listedTool, startScripted } from "../../support/Mcp.ts"
+import { eventually } from "../../support/Until.ts"
 
 /** Connects to every address but one. */
 const guarded: typeof fetch = (input, init) =>
@@ -43,6 +45,7 @@ const layer = Tools.layer.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       Layer.succeed(Settings, Settings.defaults),
+      Layer.succeed(Arguments.LimitsMillis, [60_000]),
       Layer.succeed(Outbound, { guarded, trusted: fetch }),
       Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] }),
       Ids.layer,
@@ -286,7 +289,10 @@ describe("tools of connectors", () => {
       const workspaceId = yield* makeWorkspace
       const { id } = yield* connect(workspaceId, url)
       const fiber = yield* Effect.forkChild(connectorTools(workspaceId))
-      yield* eventually(() => asked.length > 0)
+      yield* eventually(
+        Effect.sync(() => asked.length > 0),
+        "it was asked"
+      )
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(yield* Fiber.join(fiber), [])
       assert.strictEqual(yield* statusOf(id), "ERROR")
@@ -307,7 +313,10 @@ describe("tools of connectors", () => {
       yield* TestClock.adjust("4 minutes")
       assert.notInclude(asked, "DELETE")
       yield* TestClock.adjust("2 minutes")
-      yield* eventually(() => asked.includes("DELETE"))
+      yield* eventually(
+        Effect.sync(() => asked.includes("DELETE")),
+        "the session was ended"
+      )
       assert.strictEqual(yield* callFirst(workspaceId), "a done")
     }).pipe(Effect.provide(layer))
   )

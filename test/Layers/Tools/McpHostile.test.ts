@@ -74,7 +74,7 @@ const hostile: ReadonlyArray<readonly [string, object, ReadonlyArray<string>]> =
 ]
 
 describe("lists of tools that would hold the process", () => {
-  it.live.each(hostile)("do not: %s", ([, page, names]) =>
+  it.effect.each(hostile)("do not: %s", ([, page, names]) =>
     Effect.gen(function* () {
       const text = JSON.stringify(page)
       assert.isBelow(text.length, 4 * 1024 * 1024)
@@ -93,7 +93,7 @@ describe("lists of tools that would hold the process", () => {
     })
   )
 
-  it.live("look at 256 tools, whatever the number of pages", () =>
+  it.effect("look at 256 tools, whatever the number of pages", () =>
     Effect.gen(function* () {
       const page = JSON.stringify({ nextCursor: "cursor", tools: list(100, bad) })
       const last = JSON.stringify({ nextCursor: "cursor", tools: [listedTool("late")] })
@@ -104,7 +104,7 @@ describe("lists of tools that would hold the process", () => {
     })
   )
 
-  it.live("take what the first 16 pages hold", () =>
+  it.effect("take what the first 16 pages hold", () =>
     Effect.gen(function* () {
       const page = JSON.stringify({ nextCursor: "cursor", tools: [] })
       const { told, url } = yield* startPages([

@@ -4,7 +4,7 @@ import { freePort, listedTool, startHttp, startScripted } from "../../support/Mc
 import { failure, makeClients, serverAt, using } from "../../support/McpClients.ts"
 
 describe("connections and lists of MCP clients", () => {
-  it.live.each([["2026-07-28"], ["2025-11-25"], ["2025-06-18"], ["2025-03-26"]])(
+  it.effect.each([["2026-07-28"], ["2025-11-25"], ["2025-06-18"], ["2025-03-26"]])(
     "speak version %s",
     ([version]) =>
       Effect.gen(function* () {
@@ -27,7 +27,7 @@ describe("connections and lists of MCP clients", () => {
       })
   )
 
-  it.live("remember the version that worked", () =>
+  it.effect("remember the version that worked", () =>
     Effect.gen(function* () {
       const server = yield* startScripted({ versions: ["2025-06-18"], tools: [listedTool("a")] })
       const { clients } = yield* using(serverAt(server.url))
@@ -38,7 +38,7 @@ describe("connections and lists of MCP clients", () => {
     })
   )
 
-  it.live("ask for the tools once a minute", () =>
+  it.effect("ask for the tools once a minute", () =>
     Effect.gen(function* () {
       const server = yield* startScripted({ tools: [listedTool("a")] })
       const { clients } = yield* using(serverAt(server.url))
@@ -53,7 +53,7 @@ describe("connections and lists of MCP clients", () => {
     })
   )
 
-  it.live("keep the good tools of a list that has odd ones", () =>
+  it.effect("keep the good tools of a list that has odd ones", () =>
     Effect.gen(function* () {
       const huge = { type: "object", description: "x".repeat(70_000) }
       let deep: object = { type: "string" }
@@ -86,7 +86,7 @@ describe("connections and lists of MCP clients", () => {
     })
   )
 
-  it.live("take 128 tools and no further page", () =>
+  it.effect("take 128 tools and no further page", () =>
     Effect.gen(function* () {
       let page = 0
       const { url } = yield* startScripted({
@@ -102,7 +102,7 @@ describe("connections and lists of MCP clients", () => {
     })
   )
 
-  it.live("fail on a list that is none, and on what is no MCP at all", () =>
+  it.effect("fail on a list that is none, and on what is no MCP at all", () =>
     Effect.gen(function* () {
       const clients = yield* makeClients()
       const odd = yield* startScripted({

@@ -7,7 +7,7 @@ const token = "sk-canary-canary"
 const headers = { authorization: `Bearer ${token}`, "x-key": `${token}-longer` }
 
 describe("secrets that a server says back", () => {
-  it.live("are taken out of every text of a result", () =>
+  it.effect("are taken out of every text of a result", () =>
     Effect.gen(function* () {
       const text = (said: string) => ({ content: [{ type: "text", text: said }] })
       const uri = `file:///${token}`
@@ -37,7 +37,7 @@ describe("secrets that a server says back", () => {
     })
   )
 
-  it.live("are taken out of the descriptions of tools, and a tool is not called by one", () =>
+  it.effect("are taken out of the descriptions of tools, and a tool is not called by one", () =>
     Effect.gen(function* () {
       const property = { type: "string", description: `not ${token}` }
       const { url } = yield* startScripted({

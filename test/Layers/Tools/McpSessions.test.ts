@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { TestClock } from "effect/testing"
-import { eventually, handled, listedTool, startScripted } from "../../support/Mcp.ts"
+import { handled, listedTool, startScripted } from "../../support/Mcp.ts"
 import { failure, makeClients, serverAt, using } from "../../support/McpClients.ts"
+import { eventually } from "../../support/Until.ts"
 
 /** A server that answers calls with this HTTP error, and the methods that it was asked for. */
 const startRefusing = (options: {
@@ -25,7 +26,7 @@ const startRefusing = (options: {
 const lost = { code: -32000, message: "Bad Request: No valid session ID provided" }
 
 describe("sessions of MCP clients", () => {
-  it.live.each([
+  it.effect.each([
     ["its session is not known", 400, lost, true, 2],
     ["a session is asked for", 400, { code: -32600, message: "Missing session ID" }, true, 2],
     ["nothing is found in a session", 404, { code: -32001, message: "Session not found" }, true, 2],
@@ -44,7 +45,7 @@ describe("sessions of MCP clients", () => {
     })
   )
 
-  it.live("a server without sessions that has forgotten us is begun with anew by the next call", () =>
+  it.effect("a server without sessions that has forgotten us is begun with anew by the next call", () =>
     Effect.gen(function* () {
       const server = yield* startRefusing({
         status: 400,
@@ -72,7 +73,10 @@ describe("sessions of MCP clients", () => {
       for (const wait of ["10 seconds", "4 seconds"] as const) {
         server.asked.length = 0
         const first = yield* Effect.forkChild(Effect.exit(clients.tools(serverAt(server.url))))
-        yield* eventually(() => server.asked.length > 0)
+        yield* eventually(
+          Effect.sync(() => server.asked.length > 0),
+          "it was asked"
+        )
         yield* TestClock.adjust(wait)
         // The last one is not waited for until its end; its connection goes on and fails later.
         yield* Fiber.interrupt(first)
