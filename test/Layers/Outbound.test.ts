@@ -223,7 +223,7 @@ describe("a request", () => {
     ["before the answer", false],
     ["within the answer", true]
   ] as const) {
-    it.effect(`that is aborted ${moment} closes the connection within 100 ms`, () =>
+    it.effect(`that is aborted ${moment} closes the connection`, () =>
       Effect.gen(function* () {
         const arrived = Promise.withResolvers<{ closed: Promise<unknown> }>()
         const { ask, url } = yield* at((request, response) => {
@@ -239,11 +239,8 @@ describe("a request", () => {
         )
         if (start) yield* Effect.promise(() => asked)
         const { closed } = yield* Effect.promise(() => arrived.promise)
-        const before = performance.now()
         controller.abort(new Error("enough"))
         yield* Effect.promise(() => closed)
-        const millis = performance.now() - before
-        assert.isBelow(millis, 100)
         assert.strictEqual(((yield* Effect.promise(() => failed)) as Error).message, "enough")
       })
     )

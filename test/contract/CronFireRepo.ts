@@ -218,9 +218,10 @@ export const suite = (it: It) =>
         const rest = { ...backlog, from: past(98) }
         yield* fires.recordMissed(backlog, { at: at(3), slots, rest })
         const kept = Option.getOrThrow(yield* transact(fires.claimBacklog(50_000))).backlog
+        const after = (yield* fires.now).getTime()
         assert.deepStrictEqual({ ...kept, from: 0 }, { ...rest, from: 0 })
         assert.isAtLeast(kept.from.getTime(), now - 50_000)
-        assert.isAtMost(kept.from.getTime(), now - 40_000)
+        assert.isAtMost(kept.from.getTime(), after - 49_000)
         assert.strictEqual(kept.from.getTime() % 1000, 0)
         yield* fires.recordMissed(rest, { at: at(4), slots: [past(98), past(99)], rest: null })
         assert.deepStrictEqual(yield* fires.claimBacklog(day), Option.none())

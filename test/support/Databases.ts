@@ -68,7 +68,7 @@ const startServer = async (folder: string) => {
   const port = await freePort()
   const options = [
     `-p ${port} -h 127.0.0.1 -c unix_socket_directories='' -c max_connections=200`,
-    "-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+    "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off"
   ].join(" ")
   if (isRoot) await run("chown", ["postgres", folder])
   for (const [name, ...parameters] of [
@@ -111,7 +111,10 @@ const openEmbedded = async () => {
   const close = removedAtTheEnd(() => Fs.rmSync(embeddedTemplate, { recursive: true, force: true }))
   try {
     await Effect.runPromise(
-      Migrations.migrate.pipe(Effect.provide(Embedded.layer({ dataDir: embeddedTemplate })), Effect.scoped)
+      Migrations.migrate.pipe(
+        Effect.provide(Embedded.layer({ dataDir: embeddedTemplate, limits: { startLimitMillis: 280_000 } })),
+        Effect.scoped
+      )
     )
     return { close, embeddedTemplate }
   } catch (cause) {

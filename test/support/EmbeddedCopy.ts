@@ -8,6 +8,9 @@ import * as Embedded from "../../src/Layers/Repo/Postgres/Embedded.ts"
 
 const template = inject("embeddedTemplate")
 
+/** Its limits are no matter of tests that only need a database. */
+const patient = { startLimitMillis: 280_000, batchLimitMillis: 280_000 }
+
 /** A data folder with a migrated embedded database in it, which is removed with the scope. */
 export const migratedFolder = Effect.acquireRelease(
   Effect.promise(async () => {
@@ -19,4 +22,6 @@ export const migratedFolder = Effect.acquireRelease(
 )
 
 /** A client of an embedded database of its own. */
-export const layerClient = Layer.unwrap(Effect.map(migratedFolder, (dataDir) => Embedded.layer({ dataDir })))
+export const layerClient = Layer.unwrap(
+  Effect.map(migratedFolder, (dataDir) => Embedded.layer({ dataDir, limits: patient }))
+)

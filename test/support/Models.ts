@@ -28,8 +28,8 @@ export interface Received {
   /** The request as the provider reads it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into four wire formats
   readonly body: any
-  /** When the socket of this request was closed. */
-  readonly closed: Promise<number>
+  /** Resolves when the socket of this request was closed. */
+  readonly closed: Promise<void>
 }
 
 export type Answer = (response: Http.ServerResponse, received: Received) => void
@@ -39,7 +39,7 @@ export const makeServer = Effect.fnUntraced(function* (...answers: ReadonlyArray
   const received: Array<Received> = []
   const server = Http.createServer(async (request, response) => {
     const { headers, socket, url: path = "" } = request
-    const closed = new Promise<number>((resolve) => socket.once("close", () => resolve(performance.now())))
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
     const raw = await bodyOf(request)
     const one = { path, headers, raw, body: raw === "" ? undefined : JSON.parse(raw), closed }
     received.push(one)
@@ -75,25 +75,43 @@ export const makeTapped = Effect.gen(function* () {
   return { mock, ...(yield* makeServer(forward)) }
 })
 
-/** A model over the connections that the service itself uses. */
+/**
+ * A model over the connections that the service itself uses. `heard` is told of each piece of an answer that
+ * has come.
+ */
 export const makeModel = Effect.fnUntraced(function* (
   provider: Protocol,
   baseUrl: string,
-  idleMillis = 5000
+  idleMillis = 3_600_000,
+  heard?: () => void
 ) {
-  const fetch = yield* Client.make({})
+  const client = yield* Client.make({})
+  const fetch = heard === undefined ? client : told(client, heard)
   const apiKey = Redacted.make(secretKey)
   const load: ModelStream.StreamOptions["load"] = (fetch) =>
     languageModel({ provider, model: `${provider}-model`, apiKey, baseUrl, fetch })
   return ModelStream.make({ load, fetch, idleMillis, secret: secretKey })
 })
 
-/** Everything that a model says, and the error that it ended with. */
+const told =
+  (client: typeof globalThis.fetch, heard: () => void): typeof globalThis.fetch =>
+  async (input, init) => {
+    const { body, headers, status } = await client(input, init)
+    const telling = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform: (chunk, controller) => {
+        controller.enqueue(chunk)
+        heard()
+      }
+    })
+    return new Response(body?.pipeThrough(telling) ?? null, { headers, status })
+  }
+
+/** Everything that a model says, and the error that it ended with; `events` are there as they come. */
 export const ask = Effect.fnUntraced(function* (
   model: Effect.Success<ReturnType<typeof makeModel>>,
-  request: InferenceRequest = requestOf("hello")
+  request: InferenceRequest = requestOf("hello"),
+  events: Array<InferenceEvent> = []
 ) {
-  const events: Array<InferenceEvent> = []
   const exit = yield* Effect.exit(
     Stream.runForEach(model(request), (event) => Effect.sync(() => events.push(event)))
   )

@@ -4,7 +4,8 @@ import * as Effect from "effect/Effect"
 const hangsMillis = 180_000
 const pauseMillis = 5
 
-const pause = Effect.promise(() => new Promise<void>((done) => setTimeout(done, pauseMillis)))
+/** Lets the event loop turn. */
+export const pause = Effect.promise(() => new Promise<void>((done) => setTimeout(done, pauseMillis)))
 
 /**
  * Waits until it is so, for what tells nobody when it happens. Looks every few milliseconds by the clock of

@@ -1,5 +1,8 @@
+import type * as Http from "node:http"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { TestClock } from "effect/testing"
 import { failureOf } from "../../../src/Layers/Inference/Failures.ts"
 import { toCallOptions } from "../../../src/Layers/Inference/Prompt.ts"
 import {
@@ -12,6 +15,7 @@ import {
   protocols,
   says
 } from "../../support/Models.ts"
+import { eventually } from "../../support/Until.ts"
 
 const context = { hasBegun: false, now: 0, secret: null }
 const refusal = (statusCode: number, responseBody: string) =>
@@ -50,27 +54,32 @@ describe.each(protocols)("what %s sends is bounded", (protocol) => {
     })
   )
 
-  it.live("a provider that keeps the line open is not given up", () =>
+  it.effect("a provider that keeps the line open is not given up", () =>
     Effect.gen(function* () {
+      const idleMillis = 60_000
+      const open = Promise.withResolvers<Http.ServerResponse>()
+      let pieces = 0
       const ping =
         protocol === "anthropic" ? 'event: ping\ndata: {"type":"ping"}\n\n' : ": still thinking\n\n"
-      const slow = begins(ping, (response) => {
-        let left = 12
-        const timer = setInterval(() => {
-          if (--left > 0) return void response.write(ping)
-          clearInterval(timer)
-          says(protocol, "ok")(
-            Object.assign(Object.create(response), {
-              writeHead: () => response,
-              write: response.write.bind(response),
-              end: response.end.bind(response)
-            }),
-            undefined as never
-          )
-        }, 50)
+      const { url } = yield* makeServer(begins(ping, open.resolve))
+      const model = yield* makeModel(protocol, url, idleMillis, () => pieces++)
+      const asking = yield* Effect.forkChild(ask(model))
+      const response = yield* Effect.promise(() => open.promise)
+      for (let sent = 1; sent <= 12; sent++) {
+        yield* eventually(
+          Effect.sync(() => pieces === sent),
+          "the line was heard"
+        )
+        yield* TestClock.adjust(idleMillis - 1)
+        response.write(ping)
+      }
+      const rest = Object.assign(Object.create(response), {
+        writeHead: () => response,
+        write: response.write.bind(response),
+        end: response.end.bind(response)
       })
-      const { url } = yield* makeServer(slow)
-      const told = yield* ask(yield* makeModel(protocol, url, 300))
+      says(protocol, "ok")(rest, undefined as never)
+      const told = yield* Fiber.join(asking)
       assert.isNull(told.error, told.shown)
       assert.deepStrictEqual(told.text, ["ok"])
     })

@@ -14,6 +14,7 @@ import { examined, isOver, makeCronNodes, makeDueJobs } from "./CronNodes.ts"
 
 const fireDue = Effect.flatMap(Scheduler, (scheduler) => scheduler.fireDue)
 const recordMissed = Effect.flatMap(Scheduler, (scheduler) => scheduler.recordMissed)
+const recordAllMissed = Effect.repeat(recordMissed, { while: (more) => more })
 const allAtOnce = { concurrency: "unbounded" } as const
 const three = [0, 1, 2]
 
@@ -23,16 +24,20 @@ const suite = () => {
     Effect.gen(function* () {
       const { on, sql, workspaceId } = yield* makeCronNodes(3)
       yield* makeDueJobs(sql, workspaceId, 450, 0)
-      const [started] = yield* sql<{ at: Date }>`select clock_timestamp() as at`
-      while (!(yield* isOver(sql, started?.at ?? assert.fail(), 2_500))) {
+      const twice = Effect.map(
+        sql`select from cron_fires where outcome = 'fired' group by cron_job_id having count(*) >= 2`,
+        ({ length }) => length
+      )
+      while ((yield* twice) < 450) {
         yield* Effect.forEach([...three, ...three], (node) => on(node, fireDue), allAtOnce)
         // Every slot is to make a run: what was made is over before the next.
         yield* sql`update runs set status = 'CANCELLED', finished_at = now() where status = 'PENDING'`
       }
+      // Slots that came while the machine was slower than they.
+      yield* on(0, recordAllMissed)
       const found = yield* examined(sql)
       assert.deepInclude(found, { jobs: 450, holes: 0, strays: 0 })
       assert.strictEqual(found.runs, found.fired)
-      assert.isAtLeast(found.fired, 450 * 2)
       const [slots] = yield* sql<{ wrong: number }>`
         select count(*)::int as wrong from run_slots s where queued <> (
           select count(*) from runs r where r.workspace_id = s.workspace_id and r.status = 'PENDING')`
@@ -48,12 +53,8 @@ const suite = () => {
       const before = yield* examined(sql)
       assert.isBelow(before.slots, 100)
       assert.deepInclude(before, { fired: 3, runs: 3, strays: 0 })
-      yield* Effect.forEach(
-        three,
-        (node) => on(node, Effect.repeat(recordMissed, { while: (more) => more })),
-        allAtOnce
-      )
-      while (yield* on(0, recordMissed));
+      yield* Effect.forEach(three, (node) => on(node, recordAllMissed), allAtOnce)
+      yield* on(0, recordAllMissed)
       const after = yield* examined(sql)
       assert.deepInclude(after, { jobs: 3, holes: 0, fired: 3, runs: 3, strays: 0 })
       assert.isAtLeast(after.slots, 3 * 4_000)
@@ -161,6 +162,7 @@ const suite = () => {
         late.push(...rows)
       }
       assert.deepStrictEqual(late, [])
+      yield* on(0, recordAllMissed)
       const found = yield* examined(sql)
       assert.deepInclude(found, { holes: 0, strays: 0 })
       assert.isAtLeast(found.slots, 60)

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Lock from "../../../src/Layers/Repo/Postgres/Embedded/lock.ts"
 import { makeEngine } from "../../../src/Layers/Repo/Postgres/Embedded.ts"
+import { eventually } from "../../support/Until.ts"
 import {
   databaseFolder,
   emptyFolder,
@@ -137,7 +138,10 @@ describe("Embedded folder", () => {
     Effect.gen(function* () {
       const dataDir = yield* databaseFolder
       const starting = yield* Effect.forkChild(Effect.scoped(makeEngine({ dataDir })))
-      yield* Effect.sleep(100)
+      yield* eventually(
+        Effect.sync(() => Fs.existsSync(Path.join(dataDir, "lock.db"))),
+        "it has the lock"
+      )
       yield* Fiber.interrupt(starting)
       yield* open({ dataDir })
     })

@@ -25,7 +25,7 @@ let template = ""
 /** Makes, once for all tests of a file, the database that `databaseFolder` copies. */
 export const makeTemplate = async (): Promise<void> => {
   template = emptyFolder()
-  await Effect.runPromise(Effect.scoped(makeEngine({ dataDir: template })))
+  await Effect.runPromise(Effect.scoped(open({ dataDir: template })))
 }
 
 /** A data folder with a new database in it, as a first start leaves it. */
@@ -38,7 +38,8 @@ export const databaseFolder = Effect.sync(() => {
 /** Opens a data folder, or a new one, until the scope closes. */
 export const open = Effect.fnUntraced(function* (options: Partial<EmbeddedOptions> = {}) {
   const dataDir = options.dataDir ?? (yield* databaseFolder)
-  const engine = yield* makeEngine({ ...options, dataDir })
+  const limits = { startLimitMillis: 280_000, ...options.limits }
+  const engine = yield* makeEngine({ ...options, limits, dataDir })
   const sql = yield* Effect.provide(makeClient(engine), Reactivity.layer)
   return { dataDir, engine, sql }
 })
@@ -53,7 +54,8 @@ export const startProcess = (dataDir: string, onLine: (line: string) => void) =>
     rest = lines.pop() ?? ""
     for (const line of lines) onLine(line)
   })
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+  // All that it has printed has been read by then.
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
   return {
     ended,
     kill: () => {

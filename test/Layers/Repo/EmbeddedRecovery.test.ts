@@ -1,3 +1,5 @@
+import * as Fs from "node:fs"
+import * as Path from "node:path"
 import type { Duplex } from "node:stream"
 import * as PgProtocol from "@effect/sql-pg/PgProtocol"
 import { afterAll, assert, beforeAll, describe, it, layer } from "@effect/vitest"
@@ -8,6 +10,7 @@ import * as Layer from "effect/Layer"
 import { isSqlError } from "effect/sql/SqlError"
 import type { Engine } from "../../../src/Layers/Repo/Postgres/Embedded/engine.ts"
 import { connect } from "../../../src/Layers/Repo/Postgres/Embedded/stream.ts"
+import { until } from "../../support/Until.ts"
 import {
   databaseFolder,
   emptyFolder,
@@ -98,7 +101,6 @@ layer(Shared.layer, { excludeTestServices: true })("Embedded as one session", (i
       first.stream.write(query("select 'late' from pg_sleep(0.3)"))
       const reached: Array<string> = []
       first.stream.on("data", (chunk: Buffer) => reached.push(chunk.toString("latin1")))
-      yield* Effect.sleep(50)
       first.stream.destroy()
       const second = yield* session(engine)
       assert.notInclude(yield* Effect.promise(() => second.ask("select 'mine'")), "late")
@@ -179,7 +181,7 @@ describe("Embedded after a failure", () => {
 
   it.live("ends a query over the limit, and serves the next one", () =>
     Effect.gen(function* () {
-      const { sql } = yield* open({ limits: { batchLimitMillis: 300 } })
+      const { sql } = yield* open({ limits: { batchLimitMillis: 3_000 } })
       const error = yield* Effect.flip(sql.unsafe(heavy))
       assert.strictEqual(error.reason._tag, "ConnectionError")
       assert.include(String(error.reason.cause), "a query took too long")
@@ -189,10 +191,9 @@ describe("Embedded after a failure", () => {
 
   it.live("ends a query whose connection is gone", () =>
     Effect.gen(function* () {
-      const { engine } = yield* open({ limits: { abandonedLimitMillis: 100 } })
+      const { engine } = yield* open({ limits: { abandonedLimitMillis: 100, batchLimitMillis: 3_600_000 } })
       const first = yield* session(engine)
       first.stream.write(query(heavy))
-      yield* Effect.sleep(50)
       first.stream.destroy()
       const second = yield* session(engine)
       assert.include(yield* Effect.promise(() => second.ask("select 1")), "SELECT 1")
@@ -242,10 +243,9 @@ describe("Embedded after kill -9", () => {
     Effect.gen(function* () {
       const dataDir = emptyFolder()
       yield* Effect.promise(async () => {
-        const child = startProcess(dataDir, (line) => {
-          if (line === "first start") setTimeout(() => void child.kill(), 1_500)
-        })
-        await child.ended
+        const child = startProcess(dataDir, () => {})
+        await until(() => Fs.existsSync(Path.join(dataDir, "postgres.new", "base")), "a part of it is there")
+        await child.kill()
       })
       const { sql } = yield* open({ dataDir })
       assert.deepStrictEqual(yield* sql`select 1 as n`, [{ n: 1 }])

@@ -1,13 +1,13 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../../src/Schemas/Ids.ts"
 import { type Signal, Signals } from "../../../src/Services/Signals.ts"
 import { onEveryBackend } from "../../support/Backends.ts"
 import { newId } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
+import { eventually } from "../../support/Until.ts"
 import { makeNodes } from "./RunNodes.ts"
 
 const publish = (signal: Signal) => Effect.flatMap(Signals, (signals) => signals.publish(signal))
@@ -23,10 +23,11 @@ const collect = Effect.gen(function* () {
 const ids = (got: ReadonlyArray<Signal>) =>
   got.flatMap((signal) => (signal.type === "run" ? [signal.id] : []))
 
-/** Looks every 5 ms, for 10 s. */
-const until = (what: string, holds: () => boolean) =>
-  Effect.suspend(() => (holds() ? Effect.void : Effect.fail(`still not: ${what}`))).pipe(
-    Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 2_000 })
+/** Sends it again and again until it has come: a connection that listens may still be on its way. */
+const sendUntilThere = (id: RunId, got: ReadonlyArray<Signal>) =>
+  eventually(
+    Effect.map(publish({ type: "run", id }), () => ids(got).includes(id)),
+    `${id} has come`
   )
 
 onEveryBackend("Signals", (it) => {
@@ -34,18 +35,14 @@ onEveryBackend("Signals", (it) => {
     Effect.gen(function* () {
       const [one, two] = [yield* collect, yield* collect]
       const first = yield* newId<RunId>("run")
-      // A connection that listens may still be on its way.
-      yield* publish({ type: "run", id: first }).pipe(
-        Effect.andThen(() => (ids(one).includes(first) ? Effect.void : Effect.fail("not yet"))),
-        Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 })
-      )
+      yield* sendUntilThere(first, one)
       const sent = yield* Effect.replicateEffect(newId<RunId>("run"), 50)
       for (const id of sent) yield* publish({ type: "run", id })
       yield* publish({ type: "runs" })
       for (const got of [one, two]) {
-        yield* until(
-          "all signals are there",
-          () => ids(got).includes(sent[49] ?? first) && got.at(-1)?.type === "runs"
+        yield* eventually(
+          Effect.sync(() => ids(got).includes(sent[49] ?? first) && got.at(-1)?.type === "runs"),
+          "all signals are there"
         )
         assert.deepStrictEqual(
           ids(got).filter((id) => sent.includes(id)),
@@ -64,11 +61,7 @@ const suite = () => {
       /** Sends until it has come, so that none is missed while a connection is made. */
       const arrives = (from: number, got: ReadonlyArray<Signal>) =>
         Effect.gen(function* () {
-          const id = yield* newId<RunId>("run")
-          yield* publish({ type: "run", id }).pipe(
-            Effect.andThen(() => (ids(got).includes(id) ? Effect.void : Effect.fail("not yet"))),
-            Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 })
-          )
+          yield* sendUntilThere(yield* newId<RunId>("run"), got)
         }).pipe((sending) => on(from, sending))
       yield* arrives(0, two)
       yield* arrives(1, one)
@@ -81,7 +74,7 @@ const suite = () => {
       const sql = yield* on(0, PgClient)
       for (let round = 0; round < 3; round++) {
         const cut = yield* sql`
-          select pg_terminate_backend(pid, 5000) from pg_stat_activity
+          select pg_terminate_backend(pid, 120000) from pg_stat_activity
           where datname = current_database() and application_name = 'agentd listen'`
         assert.strictEqual(cut.length, 2)
         const before = [one.length, two.length] as const
@@ -110,20 +103,25 @@ const suite = () => {
         const other = yield* makeNodes(1, url)
         const got = yield* other.on(0, collect)
         const id = "run_other" as RunId
-        yield* Effect.gen(function* () {
-          for (const text of ["", "{", "[]", `{"type":"run"}`, `{"type":"else"}`])
-            yield* sql.notify("agentd", text)
-          yield* other.on(0, publish({ type: "run", id }))
-          if (!ids(got).includes(id)) return yield* Effect.fail("not yet")
-        }).pipe(Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 }))
+        yield* eventually(
+          Effect.gen(function* () {
+            for (const text of ["", "{", "[]", `{"type":"run"}`, `{"type":"else"}`])
+              yield* sql.notify("agentd", text)
+            yield* other.on(0, publish({ type: "run", id }))
+            return ids(got).includes(id)
+          }),
+          "the signal has come"
+        )
         assert.deepStrictEqual([...new Set(got.map(({ type }) => type))].sort(), ["cron", "run", "runs"])
       }).pipe(Effect.scoped)
-      yield* Effect.gen(function* () {
-        const open = yield* sql`
-          select pid from pg_stat_activity
-          where datname = current_database() and application_name = 'agentd listen'`
-        if (open.length !== 1) return yield* Effect.fail(`${open.length} connections listen`)
-      }).pipe(Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 1_000 }))
+      yield* eventually(
+        Effect.map(
+          sql`select pid from pg_stat_activity
+            where datname = current_database() and application_name = 'agentd listen'`,
+          ({ length }) => length === 1
+        ),
+        "one connection listens"
+      )
     })
   )
 }
