@@ -36,7 +36,7 @@ export class ScriptedModel extends Context.Service<
   }))
 }
 
-const layerScriptedInference = Layer.effect(
+export const layerScriptedInference = Layer.effect(
   Inference,
   Effect.map(ScriptedModel, (model) =>
     Inference.of({
