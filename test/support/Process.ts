@@ -20,7 +20,8 @@ const environment = (env: Readonly<Record<string, string>>): NodeJS.ProcessEnv =
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(DATABASE_URL|(OPENAI|ANTHROPIC|GOOGLE|AGENTD)_.*)$/.test(name)
   )
-  return { ...Object.fromEntries(own), PORT: "0", NODE_NO_WARNINGS: "1", ...env }
+  const patient = { AGENTD_DATABASE_TIMEOUT_SECONDS: "120" }
+  return { ...Object.fromEntries(own), PORT: "0", NODE_NO_WARNINGS: "1", ...patient, ...env }
 }
 
 const collected = (child: ChildProcess) => {

@@ -129,6 +129,7 @@ layer(embedded, { excludeTestServices: true })("Embedded as a database", (it) =>
       for (let turn = 0; turn < 100; turn++) yield* pause
       assert.isUndefined(heavy.pollUnsafe())
       yield* Fiber.interrupt(heavy)
+      assert.deepStrictEqual(yield* sql`select 1 as n`, [{ n: 1 }])
     })
   )
 

@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import { isSqlError } from "effect/sql/SqlError"
 import type { Engine } from "../../../src/Layers/Repo/Postgres/Embedded/engine.ts"
 import { connect } from "../../../src/Layers/Repo/Postgres/Embedded/stream.ts"
-import { until } from "../../support/Until.ts"
+import { eventually, until } from "../../support/Until.ts"
 import {
   databaseFolder,
   emptyFolder,
@@ -56,6 +56,11 @@ const session = (engine: Engine) =>
     )
     stream.write(PgProtocol.encodeStartupMessage({ user: "postgres", database: "postgres" }))
     yield* Effect.promise(() => answer(stream))
+    // The next write is handed over as it is made, and not behind this one.
+    yield* eventually(
+      Effect.sync(() => stream.writableLength === 0),
+      "the start is over"
+    )
     const ask = (sql: string) => {
       stream.write(query(sql))
       return answer(stream)
