@@ -18,7 +18,9 @@ export const suite = (it: It) =>
         const transaction = yield* Transaction
         const users = yield* UserRepo
         const user = yield* newUser
-        const error = yield* Effect.flip(transaction.atomically(Effect.andThen(users.insert(user), Effect.never)))
+        const error = yield* Effect.flip(
+          transaction.atomically(Effect.andThen(users.insert(user), Effect.never))
+        )
         assert.instanceOf(error, Unavailable)
         assert.deepStrictEqual(yield* patiently(users.find(user.id)), Option.none())
         const next = yield* patiently(transaction.atomically(makeUser))

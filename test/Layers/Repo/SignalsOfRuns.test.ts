@@ -6,8 +6,8 @@ import { TestClock } from "effect/testing"
 import * as Application from "../../../src/Layers/Application.ts"
 import * as Ring from "../../../src/Layers/SecretBox/Ring.ts"
 import type { NumberedEvent } from "../../../src/Schemas/RunEvent.ts"
-import { RunEvents } from "../../../src/Services/RunEvents.ts"
-import * as RunExecutor from "../../../src/Services/RunExecutor.ts"
+import { RunEvents } from "../../../src/Services/Engine/RunEvents.ts"
+import * as Engine from "../../../src/Services/Engine.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { type Signal, Signals } from "../../../src/Services/Signals.ts"
 import { layerNode } from "../../support/Backends.ts"
@@ -32,7 +32,7 @@ const ignore = { type: "cron" } as const satisfies Signal
 const makeTwo = Effect.gen(function* () {
   const url = yield* Postgres.migratedDatabase
   const executing = yield* Layer.build(
-    Layer.fresh(RunExecutor.layer.pipe(Layer.provideMerge(layerUseCases(url, "executing"))))
+    Layer.fresh(Engine.layerTasks.pipe(Layer.provideMerge(layerUseCases(url, "executing"))))
   )
   const other = yield* Layer.build(layerUseCases(url, "other"))
   const onExecuting = Effect.provideContext(executing)
