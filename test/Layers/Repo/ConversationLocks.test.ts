@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
-import type { ConversationId, MessageId } from "../../../src/Schemas/Ids.ts"
+import type { ConversationId, MessageId, RunId } from "../../../src/Schemas/Ids.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
 import { Ids } from "../../../src/Services/Ids.ts"
@@ -90,10 +90,41 @@ const suite = () => {
     })
   )
 
-  it.live("a conversation is removed twice at once, before and after its turn ended", () =>
+  it.live("a conversation is removed twice at once, while another turn would begin in it", () =>
     Effect.gen(function* () {
-      const { did, removed } = yield* removedMeanwhile(finish, ({ id }) => remove(id))
-      assert.deepStrictEqual([Option.isSome(did), Option.isSome(removed)], [true, false])
+      const { on } = yield* makeNodes(4)
+      const turn = yield* on(0, makeTurn)
+      yield* on(0, finish(turn.execution))
+      // In front of the one that is over, in the order in which runs are locked.
+      const next = { ...turn.run, id: `turn_0${turn.run.id.slice(5)}` as RunId }
+      const begin = Effect.gen(function* () {
+        const begun = yield* (yield* ConversationRepo).claimTurn(turn.id, next.id)
+        if (begun) yield* (yield* RunRepo).insert(next, { worker: "w", leaseMillis: minute, perWorkspace: 0 })
+        return begun
+      })
+      const holding = Effect.gen(function* () {
+        const sql = yield* PgClient
+        yield* sql`select from runs where id = ${turn.run.id} for update`.pipe(Effect.orDie)
+        const first = yield* Effect.forkDetach(on(1, remove(turn.id)))
+        yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
+        const beginning = yield* Effect.forkDetach(
+          on(
+            2,
+            Effect.flatMap(Transaction, (transaction) => transaction.atomically(begin))
+          )
+        )
+        yield* Effect.orDie(on(1, Postgres.untilWaiting(2)))
+        const second = yield* Effect.forkDetach(on(3, remove(turn.id)))
+        yield* Effect.orDie(on(1, Postgres.untilWaiting(3)))
+        return [first, second, beginning] as const
+      })
+      const [first, second, beginning] = yield* on(
+        0,
+        Effect.flatMap(Transaction, (transaction) => transaction.atomically(holding))
+      )
+      const removals = [yield* Fiber.join(first), yield* Fiber.join(second)]
+      assert.deepStrictEqual(removals, [Option.some({ turnId: null }), Option.none()])
+      assert.isFalse(yield* Fiber.join(beginning))
     })
   )
 }

@@ -9,7 +9,7 @@ import {
   StoredConversation,
   toConversation
 } from "../../../Schemas/Conversation.ts"
-import { MessageId, RunId } from "../../../Schemas/Ids.ts"
+import { type ConversationId, MessageId, RunId } from "../../../Schemas/Ids.ts"
 import { PromptMessage } from "../../../Schemas/Inference.ts"
 import { Usage } from "../../../Schemas/Usage.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
@@ -51,6 +51,9 @@ export const layer = Layer.effect(
 
     const insertMessage = (row: Readonly<Record<string, unknown>>) =>
       insertSelect("messages", { ...row, conversation_id: sql.literal("touched.id") }, sql.literal("touched"))
+
+    /** What a turn that begins and the removal of its conversation both lock. */
+    const turnsOf = (id: ConversationId) => sql`hashtextextended(${id}, 0)`
 
     return ConversationRepo.of({
       insert: (given) =>
@@ -120,19 +123,23 @@ export const layer = Layer.effect(
       remove: (id) =>
         query(
           sql.withTransaction(
-            // Whoever ends a turn holds its run first and then the conversation: so does this, of every run.
-            Effect.andThen(
-              sql`select from runs where conversation_id = ${id} order by id for update`,
-              removed(
+            // Whoever ends a turn holds its run first and then the conversation: so does this, of every run. No turn
+            // may begin meanwhile, of which it would hold the conversation first.
+            Effect.gen(function* () {
+              yield* sql`select pg_advisory_xact_lock(${turnsOf(id)})`
+              yield* sql`select from runs where conversation_id = ${id} order by id for update`
+              return yield* removed(
                 sql`delete from conversations where id = ${id} returning ${makeColumns(Removed, {}).read()}`
               )
-            )
+            })
           )
         ),
       claimTurn: (id, turnId) =>
         query(
           returnedRow(sql`
-            update conversations set turn_id = ${turnId} where id = ${id} and turn_id is null returning id`)
+            with beginning as materialized (select pg_advisory_xact_lock_shared(${turnsOf(id)}))
+            update conversations set turn_id = ${turnId} from beginning
+            where id = ${id} and turn_id is null returning id`)
         ),
       addReply: (id, reply, { parts, usage }) =>
         query(
