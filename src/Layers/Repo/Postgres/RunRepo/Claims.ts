@@ -1,0 +1,65 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { RunId } from "../../../../Schemas/Ids.ts"
+import { StoredRun } from "../../../../Schemas/Run.ts"
+import type { RunRepo } from "../../../../Services/RunRepo.ts"
+import type { Database } from "../Database.ts"
+import { rows } from "../Rows.ts"
+import { runColumns } from "../RunColumns.ts"
+import { leaseEnd } from "./Lease.ts"
+
+const storedRuns = rows(StoredRun)
+const ids = rows(Schema.Struct({ id: RunId }))
+
+/** As `picked`: within a workspace in order, workspaces in turns. */
+const fairTasks = (sql: PgClient, limit: number, perWorkspace: number) => sql`
+  open as materialized (
+    select workspace_id, running, served_at from run_slots
+    where queued > 0 and running < ${perWorkspace}::int
+    order by running, served_at limit ${limit} for update skip locked
+  ), picked as (
+    select q.id from open o cross join lateral (
+      select id, created_at, row_number() over (order by created_at, id) as place from (
+        select id, created_at from runs
+        where workspace_id = o.workspace_id and status = 'PENDING' and kind = 'task'
+        order by created_at, id limit greatest(${perWorkspace}::int - o.running, 0)
+        for update skip locked
+      ) oldest
+    ) q
+    order by o.running + q.place, o.served_at, q.created_at, q.id limit ${limit})`
+
+const oldestTurns = (sql: PgClient, limit: number) => sql`
+  picked as (
+    select id from runs where status = 'PENDING' and kind = 'turn'
+    order by created_at, id limit ${limit} for update skip locked)`
+
+export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "claim" | "renew"> => ({
+  claim: ({ kind, leaseMillis, limit, perWorkspace, worker }) =>
+    query(
+      storedRuns(sql`
+        with ${kind === "turn" ? oldestTurns(sql, limit) : fairTasks(sql, limit, perWorkspace)}, claimed as (
+          update runs
+          set status = 'RUNNING', worker = ${worker}, attempts = attempts + 1, epoch = epoch + 1,
+            lease_until = ${leaseEnd(sql, leaseMillis)}, started_at = coalesce(started_at, clock_timestamp()),
+            updated_at = clock_timestamp()
+          where id in (select id from picked)
+          returning *)
+        select ${runColumns} from claimed order by created_at, id`)
+    ),
+  renew: (worker, executions, leaseMillis) =>
+    executions.length === 0
+      ? Effect.succeed(new Set())
+      : query(
+          Effect.map(
+            ids(sql`
+              update runs set lease_until = ${leaseEnd(sql, leaseMillis)}
+              from jsonb_to_recordset(${sql.json(executions.map(({ epoch, id }) => ({ epoch, id })))})
+                as own (id text, epoch integer)
+              where runs.id = own.id and runs.epoch = own.epoch
+                and worker = ${worker} and status = 'RUNNING'
+              returning runs.id`),
+            (renewed) => new Set(renewed.map(({ id }) => id))
+          )
+        )
+})

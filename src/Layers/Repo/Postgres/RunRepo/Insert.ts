@@ -1,0 +1,72 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { RunStatus, type StoredRun } from "../../../../Schemas/Run.ts"
+import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
+import type { Database } from "../Database.ts"
+import { keeping } from "../EventBatches.ts"
+import { onlyRow } from "../Rows.ts"
+import { insertRun } from "../RunColumns.ts"
+import { leaseEnd } from "./Lease.ts"
+
+const inserted = onlyRow(Schema.Struct({ status: RunStatus }))
+
+/** `workspace as (…), … room as (…)`: a row of `room` if the workspace has a place that no run waits for. */
+const roomFor = (sql: PgClient, given: StoredRun, perWorkspace: number) => {
+  // Before the counts of the workspace, for which others may wait with a run that a removal of these waits for.
+  const referred = (name: string, table: string, id: string | null) => sql`
+    ${sql.literal(name)} as materialized (
+      select id from ${sql.literal(table)}
+      where id = ${id} and ${perWorkspace}::int > 0
+      for key share
+    )`
+  return sql`
+    workspace as materialized (
+      select id from workspaces
+      where id = ${given.workspaceId} and ${perWorkspace}::int > 0
+      for key share
+    ), ${referred("agent", "agents", given.agentId)},
+    ${referred("job", "cron_jobs", given.cronJobId)},
+    ${referred("key", "provider_keys", given.providerKeyId)},
+    room as (
+      select 1 from run_slots
+      where workspace_id = (select id from workspace) and queued = 0
+        and (select count(*) from agent) + (select count(*) from job) + (select count(*) from key) >= 0
+        and running < ${perWorkspace}::int
+      for update
+    )`
+}
+
+/** The run out of `free`, which says whether it starts at once. */
+const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefined) =>
+  insertRun(
+    given,
+    {
+      status: sql`case when free then 'RUNNING' else ${given.status} end`,
+      attempts: sql`${given.attempts}::int + free::int`,
+      epoch: sql`${given.epoch}::int + free::int`,
+      worker: sql`case when free then ${start?.worker ?? null} end`,
+      lease_until: sql`case when free then ${leaseEnd(sql, start?.leaseMillis ?? 0)} end`,
+      started_at: sql`case when free then clock_timestamp() else ${given.startedAt}::timestamptz end`
+    },
+    sql.literal("free")
+  )
+
+export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "insert"> => ({
+  insert: (given, start, events) => {
+    const isTurn = given.turn !== null
+    const perWorkspace = isTurn ? 0 : (start?.perWorkspace ?? 0)
+    return query(
+      Effect.map(
+        inserted(sql`
+          with ${roomFor(sql, given, perWorkspace)}, free as (
+            select ${isTurn && start !== undefined}::boolean or exists (select from room) as free
+          ), made as (
+            ${insertStarted(sql, given, start)}
+            returning id, status)${keeping(sql, "made", events)}
+          select status from made`),
+        ({ status }) => start !== undefined && status === "RUNNING"
+      )
+    )
+  }
+})
