@@ -65,7 +65,8 @@ const emptyTables = () => ({
   memoryEntries: new Map<string, MemoryEntry>()
 })
 
-type Tables = ReturnType<typeof emptyTables>
+/** What is kept, each by its key. */
+export type Tables = ReturnType<typeof emptyTables>
 
 /** Whether an execution may write: it is the latest of a run that is RUNNING. */
 export const isLatest = ({ leases, runs }: Tables, { epoch, id, worker }: Execution): boolean => {

@@ -9,6 +9,7 @@ import * as Claims from "./RunRepo/Claims.ts"
 import * as Ends from "./RunRepo/Ends.ts"
 import * as Insert from "./RunRepo/Insert.ts"
 import * as Losses from "./RunRepo/Losses.ts"
+import * as Prune from "./RunRepo/Prune.ts"
 
 const storedRun = firstRow(StoredRun)
 const storedRuns = rows(StoredRun)
@@ -24,6 +25,7 @@ export const layer = Layer.effect(
       ...Claims.make(database),
       ...Losses.make(database),
       ...Ends.make(database),
+      ...Prune.make(database),
       find: (id) => query(storedRun(sql`select ${runColumns} from runs where id = ${id}`)),
       list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) => {
         const matching = sql.and([

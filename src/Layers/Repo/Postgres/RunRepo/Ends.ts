@@ -2,33 +2,30 @@ import * as Effect from "effect/Effect"
 import type { RunRepo } from "../../../../Services/RunRepo.ts"
 import type { Database } from "../Database.ts"
 import { keeping } from "../EventBatches.ts"
-import { count, returnedRow } from "../Rows.ts"
+import { returnedRow } from "../Rows.ts"
 
-/** How runs end, and what is forgotten of those that are over. */
-export const make = ({
-  query,
-  sql
-}: Database["Service"]): Pick<RunRepo["Service"], "finish" | "cancel" | "prune"> => ({
+/** How runs end. */
+export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "finish" | "cancel"> => ({
   finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }, events) => {
     const output = outcome.status === "COMPLETED" ? outcome.output : null
     const error = outcome.status === "FAILED" ? outcome.error : null
     return query(
       returnedRow(sql`
         with ended as (
-        update runs
-        set status = ${outcome.status},
-          output = given.output, error = given.error,
-          error_code = ${outcome.status === "FAILED" ? outcome.code : null},
-          input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
-          first_token_at = case when status = 'RUNNING'
-            then coalesce(first_token_at, ${firstTokenAt}::timestamptz) else first_token_at end,
-          finished_at = case when status = 'RUNNING' then ${at}::timestamptz else finished_at end,
-          updated_at = case when status = 'RUNNING' then ${at}::timestamptz else updated_at end
-        from (select ${output}::text as output, ${error}::text as error) given
-        where id = ${id} and worker = ${worker} and epoch = ${epoch}
-          and (status = 'RUNNING' or status = ${outcome.status}
-            and (runs.output, runs.error) is not distinct from (given.output, given.error))
-        returning id)${keeping(sql, "ended", events)}
+          update runs
+          set status = ${outcome.status},
+            output = given.output, error = given.error,
+            error_code = ${outcome.status === "FAILED" ? outcome.code : null},
+            input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
+            first_token_at = case when status = 'RUNNING'
+              then coalesce(first_token_at, ${firstTokenAt}::timestamptz) else first_token_at end,
+            finished_at = case when status = 'RUNNING' then ${at}::timestamptz else finished_at end,
+            updated_at = case when status = 'RUNNING' then ${at}::timestamptz else updated_at end
+          from (select ${output}::text as output, ${error}::text as error) given
+          where id = ${id} and worker = ${worker} and epoch = ${epoch}
+            and (status = 'RUNNING' or status = ${outcome.status}
+              and (runs.output, runs.error) is not distinct from (given.output, given.error))
+          returning id)${keeping(sql, "ended", events)}
         select id from ended`)
     )
   },
@@ -48,31 +45,5 @@ export const make = ({
             )
         )
       )
-    ),
-  prune: ({ eventsBefore, journalsBefore, limit }) =>
-    query(
-      count(sql`
-        with aged as (
-          (select id, kind, 1 as level from runs
-            where pruned = 0 and finished_at < ${eventsBefore} order by finished_at limit ${limit})
-          union all
-          (select id, kind, 2 from runs
-            where pruned = 1 and finished_at < ${journalsBefore} order by finished_at limit ${limit})
-        ), due as materialized (
-          select runs.id, aged.kind, aged.level from runs join aged using (id)
-          order by id for update of runs skip locked
-        ), events as (
-          delete from run_events where run_id in (select id from due)
-        ), steps as (
-          delete from run_steps where run_id in (select id from due where level = 2 and kind = 'task')
-        ), decisions as (
-          delete from approvals where run_id in (select id from due where level = 2 and kind = 'task')
-        ), turns as (
-          delete from runs where id in (select id from due where level = 2 and kind = 'turn')
-        ), marked as (
-          update runs set pruned = due.level from due
-          where runs.id = due.id and not (due.level = 2 and due.kind = 'turn')
-        )
-        select count(*)::int as count from due`)
     )
 })

@@ -1,0 +1,46 @@
+import * as Effect from "effect/Effect"
+import { isTerminal } from "../../../../Schemas/Run.ts"
+import type { RunRepo } from "../../../../Services/RunRepo.ts"
+import { keepEvents, setRun, type Tables } from "../Store.ts"
+
+/** How runs end. */
+export const make = (tables: Tables): Pick<RunRepo["Service"], "finish" | "cancel"> => {
+  const { approvals, leases, runs } = tables
+  return {
+    finish: (execution, outcome, { at, firstTokenAt }, batches) =>
+      Effect.sync(() => {
+        const run = runs.get(execution.id)
+        const isOwn = leases.get(execution.id)?.worker === execution.worker
+        if (run?.epoch !== execution.epoch || !isOwn) return false
+        const output = outcome.status === "COMPLETED" ? outcome.output : null
+        const error = outcome.status === "FAILED" ? outcome.error : null
+        if (run.status === outcome.status) return run.output === output && run.error === error
+        if (run.status !== "RUNNING") return false
+        keepEvents(tables, run.id, batches)
+        setRun(tables, {
+          ...run,
+          status: outcome.status,
+          output,
+          error,
+          errorCode: outcome.status === "FAILED" ? outcome.code : null,
+          usage: outcome.usage,
+          firstTokenAt: run.firstTokenAt ?? firstTokenAt,
+          finishedAt: at,
+          updatedAt: at
+        })
+        return true
+      }),
+    cancel: (id, at) =>
+      Effect.sync(() => {
+        const run = runs.get(id)
+        if (run === undefined || isTerminal(run.status)) return false
+        setRun(tables, { ...run, status: "CANCELLED", finishedAt: at, updatedAt: at })
+        for (const approval of approvals.values()) {
+          if (approval.runId === id && approval.status === "PENDING") {
+            approvals.set(approval.id, { ...approval, status: "EXPIRED" })
+          }
+        }
+        return true
+      })
+  }
+}
