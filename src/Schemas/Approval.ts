@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { ApprovalId, RunId, UserId, WorkspaceId } from "./Ids.ts"
-import type { AutonomyLevel } from "./Run.ts"
+import type { AutonomyLevel, StoredRun } from "./Run.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import type { ToolCall } from "./Tool.ts"
@@ -65,3 +65,13 @@ export const rejection = (reason: string | null): string =>
 
 /** Why a run ends that nobody decided about in time. */
 export const notDecided = "nobody decided in time about a tool call that needs approval"
+
+/** A run that nobody decided about until `at`. */
+export const endUndecided = (run: StoredRun, at: Date): StoredRun => ({
+  ...run,
+  status: "FAILED",
+  error: notDecided,
+  errorCode: "approval_expired",
+  finishedAt: at,
+  updatedAt: at
+})

@@ -117,6 +117,12 @@ const newestSlot = ({ next }: Instants, slot: Date, now: Date): Date => {
   return newest
 }
 
+/** What of a backlog is kept that long: slots that are older are forgotten. Slots are whole seconds. */
+export const keptBacklog = (backlog: Backlog, at: Date, keepMillis: number): Backlog => {
+  const oldest = Math.floor((at.getTime() - keepMillis) / second) * second
+  return { ...backlog, from: new Date(Math.max(backlog.from.getTime(), oldest)) }
+}
+
 /** The first `limit` slots of a backlog, which were missed, and what is left of it. */
 export const planBacklog = (
   backlog: Backlog,

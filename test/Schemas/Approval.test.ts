@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { fingerprintText, needsApproval, rejection } from "../../src/Schemas/Approval.ts"
+import { endUndecided, fingerprintText, needsApproval, rejection } from "../../src/Schemas/Approval.ts"
+import { RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { newRun } from "../../src/Schemas/Run.ts"
 
 describe("approvals", () => {
   it("are needed by level of autonomy and kind of tool", () => {
@@ -49,5 +51,25 @@ describe("approvals", () => {
   it("that were refused are told to the model with the reason", () => {
     assert.match(rejection(null), /not allowed/)
     assert.match(rejection("too dear"), /too dear/)
+  })
+
+  it("that nobody decides about in time end their run, which says so", () => {
+    const at = new Date(60_000)
+    const run = newRun({
+      id: RunId.make("run"),
+      workspaceId: WorkspaceId.make("workspace"),
+      prompt: "Ask",
+      createdAt: new Date(0)
+    })
+    assert.deepStrictEqual(endUndecided({ ...run, status: "WAITING_APPROVAL", attempts: 2, epoch: 2 }, at), {
+      ...run,
+      status: "FAILED",
+      error: "nobody decided in time about a tool call that needs approval",
+      errorCode: "approval_expired",
+      attempts: 2,
+      epoch: 2,
+      finishedAt: at,
+      updatedAt: at
+    })
   })
 })

@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { type DueJob, planBacklog, planFire, runOfJob, toCronFire } from "../../src/Schemas/CronFire.ts"
+import {
+  type Backlog,
+  type DueJob,
+  keptBacklog,
+  planBacklog,
+  planFire,
+  runOfJob,
+  toCronFire
+} from "../../src/Schemas/CronFire.ts"
 import type { AgentId, CronJobId, RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 
 const date = (iso: string) => new Date(iso)
@@ -148,6 +156,24 @@ describe("planBacklog", () => {
   })
   it("is over where nothing is left", () => {
     assert.deepStrictEqual(planBacklog({ ...backlog, from: backlog.until }, 9), { slots: [], rest: null })
+  })
+})
+
+describe("keptBacklog", () => {
+  const backlog: Backlog = {
+    cronJobId: "cron_1" as CronJobId,
+    schedule: "* * * * * *",
+    timezone: "UTC",
+    from: date("2026-11-20T08:00:00.000Z"),
+    until: date("2026-11-21T08:00:00.000Z")
+  }
+
+  it.each([
+    ["all of it where nothing is too old", "2026-11-20T09:00:00.000Z", "2026-11-20T08:00:00.000Z"],
+    ["what is as old as may be", "2026-11-20T10:00:00.000Z", "2026-11-20T09:00:00.000Z"],
+    ["the second in which it is too old", "2026-11-20T10:00:00.999Z", "2026-11-20T09:00:00.000Z"]
+  ])("is %s", (_, at, from) => {
+    assert.deepStrictEqual(keptBacklog(backlog, date(at), 3_600_000), { ...backlog, from: date(from) })
   })
 })
 

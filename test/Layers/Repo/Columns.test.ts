@@ -78,8 +78,11 @@ describe("columns", () => {
 
   it("are renamed nowhere by hand", () => {
     const folder = new URL("../../../src/Layers/Repo/Postgres/", import.meta.url)
-    const files = readdirSync(folder).filter((file) => file.endsWith(".ts"))
-    assert.isAbove(files.length, 15)
+    // The catalogue of PostgreSQL, which a transfer reads, has no schema here.
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+      (file) => file.endsWith(".ts") && file !== "Transfer/Catalogue.ts"
+    )
+    assert.isAbove(files.length, 30)
     for (const file of files) {
       assert.notMatch(readFileSync(new URL(file, folder), "utf8"), / as "[a-z]+[A-Z]\w*"/, file)
     }

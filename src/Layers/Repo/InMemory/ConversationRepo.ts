@@ -1,19 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import {
-  type Message,
-  type StoredConversation,
-  toConversation,
-  toPreview
-} from "../../../Schemas/Conversation.ts"
+import { type StoredConversation, toConversation, toPreview } from "../../../Schemas/Conversation.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
+import * as Messages from "./ConversationRepo/Messages.ts"
 import { inOrder } from "./Order.ts"
 import { removeRun, Store } from "./Store.ts"
-
-const mostHistory = 1000
-
-const bytesOf = (text: string) => new TextEncoder().encode(text).length
 
 export const layer = Layer.effect(
   ConversationRepo,
@@ -25,16 +17,10 @@ export const layer = Layer.effect(
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
       return { ...conversation, agent: agent ? { id: agent.id, name: agent.name } : null }
     }
-    const add = (id: string, message: Message, touched: (before: Date) => Date): boolean => {
-      const conversation = conversations.get(id)
-      if (conversation === undefined) return false
-      messages.set(id, [...(messages.get(id) ?? []), message])
-      conversations.set(id, { ...conversation, updatedAt: touched(conversation.updatedAt) })
-      return true
-    }
 
     return guard(
       ConversationRepo.of({
+        ...Messages.make(tables),
         insert: (conversation) => Effect.sync(() => void conversations.set(conversation.id, conversation)),
         find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(conversations.get(id)), withAgent)),
         list: ({ limit, offset, projectId, workspaceId }) =>
@@ -52,22 +38,6 @@ export const layer = Layer.effect(
                 )
               )
           ),
-        messages: (id) => Effect.sync(() => messages.get(id) ?? []),
-        history: (id, maximumBytes) =>
-          Effect.sync(() => {
-            let size = 0
-            const newest = (messages.get(id) ?? [])
-              .slice(-mostHistory)
-              .reverse()
-              .map((message) => ({ ...message, parts: traces.get(message.id)?.parts ?? null }))
-            const fitting = newest.filter(({ content, parts }) => {
-              const fits = size < maximumBytes
-              size += bytesOf(content) + (parts === null ? 0 : bytesOf(JSON.stringify(parts)))
-              return fits
-            })
-            return fitting.reverse().map(({ content, parts, role }) => ({ role, content, parts }))
-          }),
-        addMessage: (id, message) => Effect.sync(() => add(id, message, () => message.createdAt)),
         setAgent: (id, agentId) =>
           Effect.sync(() => {
             const conversation = conversations.get(id)
@@ -88,13 +58,6 @@ export const layer = Layer.effect(
             if (!conversations.has(id) || turns.has(id)) return false
             turns.set(id, turnId)
             return true
-          }),
-        addReply: (id, reply, trace) =>
-          Effect.sync(() => {
-            const known = messages.get(id)?.some((message) => message.id === reply.id)
-            if (known) return true
-            traces.set(reply.id, trace)
-            return add(id, reply, (before) => (before > reply.createdAt ? before : reply.createdAt))
           })
       })
     )

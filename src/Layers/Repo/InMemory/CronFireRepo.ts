@@ -2,51 +2,22 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
-import { isTerminal } from "../../../Schemas/Run.ts"
+import { keptBacklog } from "../../../Schemas/CronFire.ts"
 import { CronFireRepo } from "../../../Services/CronFireRepo.ts"
 import { now } from "../../../Services/CurrentTime.ts"
+import * as Due from "./CronFireRepo/Due.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
   CronFireRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { agents, cronBacklogs, cronFires, cronJobs, runs } = tables
-
-    const awaited = () =>
-      Array.from(cronJobs.values())
-        .flatMap((job) => (job.nextFireAt === null ? [] : [{ ...job, slot: job.nextFireAt }]))
-        .sort((a, b) => a.slot.getTime() - b.slot.getTime() || (a.id < b.id ? -1 : 1))
-
-    const isBusy = (job: Pick<StoredCronJob, "id">) =>
-      Array.from(runs.values()).some((run) => run.cronJobId === job.id && !isTerminal(run.status))
+    const { cronBacklogs, cronFires, cronJobs, runs } = tables
 
     return guard(
       CronFireRepo.of({
+        ...Due.make(tables),
         now,
-        untilDue: Effect.map(Clock.currentTimeMillis, (at) =>
-          Option.map(Option.fromNullishOr(awaited()[0]), ({ slot }) => slot.getTime() - at)
-        ),
-        claim: (limit) =>
-          Effect.map(now, (at) => ({
-            at,
-            jobs: awaited()
-              .filter(({ slot }) => slot <= at)
-              .slice(0, limit)
-              .map((job) => ({
-                id: job.id,
-                workspaceId: job.workspaceId,
-                projectId: job.projectId,
-                agentId: job.agentId,
-                prompt: job.prompt,
-                schedule: job.schedule,
-                timezone: job.timezone,
-                slot: job.slot,
-                isBusy: isBusy(job),
-                agentIsActive: job.agentId === null || agents.get(job.agentId)?.isActive === true
-              }))
-          })),
         record: ({ backlogs, firedAt, next, slots }) =>
           Effect.sync(() => {
             const made = slots.flatMap(({ cronJobId, outcome, run, scheduledAt }) => {
@@ -69,11 +40,10 @@ export const layer = Layer.effect(
           }),
         claimBacklog: (keepMillis) =>
           Effect.map(now, (at) =>
-            Option.map(Option.fromNullishOr(cronBacklogs.values().next().value), (backlog) => {
-              const oldest = Math.floor((at.getTime() - keepMillis) / 1000) * 1000
-              const from = new Date(Math.max(backlog.from.getTime(), oldest))
-              return { at, backlog: { ...backlog, from } }
-            })
+            Option.map(Option.fromNullishOr(cronBacklogs.values().next().value), (backlog) => ({
+              at,
+              backlog: keptBacklog(backlog, at, keepMillis)
+            }))
           ),
         recordMissed: ({ cronJobId, until }, { at, rest, slots }) =>
           Effect.sync(() => {

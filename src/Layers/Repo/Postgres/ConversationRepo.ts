@@ -2,32 +2,19 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { AgentReference } from "../../../Schemas/Agent.ts"
-import {
-  HistoryEntry,
-  Message,
-  MessageRole,
-  StoredConversation,
-  toConversation
-} from "../../../Schemas/Conversation.ts"
+import { MessageRole, StoredConversation, toConversation } from "../../../Schemas/Conversation.ts"
 import { type ConversationId, MessageId, RunId } from "../../../Schemas/Ids.ts"
-import { PromptMessage } from "../../../Schemas/Inference.ts"
-import { Usage } from "../../../Schemas/Usage.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
-import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
+import { makeColumns, referenceOf } from "./Columns.ts"
+import * as Messages from "./ConversationRepo/Messages.ts"
 import { Database } from "./Database.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const conversation = firstRow(StoredConversation)
 const agent = { read: referenceOf(AgentReference, "a") }
 const columns = makeColumns(StoredConversation, { agent })
-const messages = rows(Message)
-const messageColumns = makeColumns(Message, {})
-const Reply = Schema.Struct({ ...Message.fields, ...Usage.fields, parts: Schema.Array(PromptMessage) })
-const replyColumns = makeColumns(Reply, { parts: "json" })
-const history = rows(HistoryEntry)
 const Removed = Schema.Struct({ turnId: Schema.NullOr(RunId) })
 const removed = firstRow(Removed)
-const mostHistory = 1000
 const Listed = Schema.Struct({
   ...StoredConversation.fields,
   lastId: Schema.NullOr(MessageId),
@@ -47,15 +34,14 @@ const listedColumns = makeColumns(Listed, {
 export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
-
-    const insertMessage = (row: Readonly<Record<string, unknown>>) =>
-      insertSelect("messages", { ...row, conversation_id: sql.literal("touched.id") }, sql.literal("touched"))
+    const database = yield* Database
+    const { query, sql } = database
 
     /** What a turn that begins and the removal of its conversation both lock. */
     const turnsOf = (id: ConversationId) => sql`hashtextextended(${id}, 0)`
 
     return ConversationRepo.of({
+      ...Messages.make(database),
       insert: (given) =>
         query(Effect.asVoid(sql`insert into conversations ${sql.insert(columns.row(given))}`)),
       find: (id) =>
@@ -92,32 +78,6 @@ export const layer = Layer.effect(
               )
           )
         ),
-      messages: (id) =>
-        query(
-          messages(sql`
-            select ${messageColumns.read()}
-            from messages where conversation_id = ${id} order by position`)
-        ),
-      history: (id, maximumBytes) =>
-        query(
-          history(sql`
-            select role, content, parts from (
-              select *, sum(size) over (order by position desc) - size as newer from (
-                select position, role, content, parts,
-                  octet_length(content) + coalesce(octet_length(parts::text), 0) as size
-                from messages where conversation_id = ${id} order by position desc limit ${mostHistory}
-              ) newest
-            ) sized
-            where newer < ${maximumBytes}::bigint order by position`)
-        ),
-      addMessage: (id, message) =>
-        query(
-          returnedRow(sql`
-            with touched as (
-              update conversations set updated_at = ${message.createdAt} where id = ${id} returning id)
-            ${insertMessage(messageColumns.row(message))}
-            returning id`)
-        ),
       setAgent: (id, agentId) =>
         query(Effect.asVoid(sql`update conversations set agent_id = ${agentId} where id = ${id}`)),
       remove: (id) =>
@@ -140,17 +100,6 @@ export const layer = Layer.effect(
             with beginning as materialized (select pg_advisory_xact_lock_shared(${turnsOf(id)}))
             update conversations set turn_id = ${turnId} from beginning
             where id = ${id} and turn_id is null returning id`)
-        ),
-      addReply: (id, reply, { parts, usage }) =>
-        query(
-          returnedRow(sql`
-            with touched as (
-              update conversations set updated_at = greatest(updated_at, ${reply.createdAt}::timestamptz) where id = ${id}
-              returning id
-            ), added as (
-              ${insertMessage(replyColumns.row({ ...reply, ...usage, parts }))}
-              on conflict (id) do nothing)
-            select id from touched`)
         )
     })
   })

@@ -1,0 +1,68 @@
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { notDecided } from "../../../../Schemas/Approval.ts"
+import { RunId } from "../../../../Schemas/Ids.ts"
+import type { ApprovalRepo } from "../../../../Services/ApprovalRepo.ts"
+import type { Database } from "../Database.ts"
+import { returnedRow, rows } from "../Rows.ts"
+
+const runs = rows(Schema.Struct({ id: RunId }))
+
+/** What becomes of approvals and of the run that waits for them: somebody decides, or nobody does in time. */
+export const make = ({
+  query,
+  sql
+}: Database["Service"]): Pick<ApprovalRepo["Service"], "decide" | "expire"> => ({
+  decide: (id, { decidedAt, decidedBy, reason, status }) =>
+    query(
+      sql.withTransaction(
+        Effect.gen(function* () {
+          // The lock puts decisions about one run in order: the last of them sees all others.
+          const [waiting] = yield* runs(sql`
+            select r.id from runs r join approvals a on a.run_id = r.id
+            where a.id = ${id} and r.status = 'WAITING_APPROVAL' for update of r`)
+          if (waiting === undefined) return false
+          const decided = yield* returnedRow(sql`
+            update approvals
+            set status = ${status}, reason = ${reason}, decided_by = ${decidedBy},
+              decided_at = ${decidedAt}
+            where id = ${id} and status = 'PENDING' and expires_at > clock_timestamp()
+            returning id`)
+          if (decided) {
+            yield* sql`
+              update runs
+              set status = 'PENDING', attempts = attempts - 1, updated_at = clock_timestamp()
+              where id = ${waiting.id} and not exists (
+                select from approvals where run_id = ${waiting.id} and status = 'PENDING')`
+          }
+          return decided
+        })
+      )
+    ),
+  expire: (limit) =>
+    query(
+      Effect.map(
+        runs(sql`
+          with late as (
+            select distinct r.id from runs r join approvals a on a.run_id = r.id
+            where a.status = 'PENDING' and a.expires_at <= clock_timestamp()
+              and r.status = 'WAITING_APPROVAL'
+            limit ${limit}
+          ), locked as (
+            select id from runs where id in (select id from late) and status = 'WAITING_APPROVAL'
+            for update skip locked
+          ), ended as (
+            update runs
+            set status = 'FAILED', error = ${notDecided}, error_code = 'approval_expired',
+              finished_at = clock_timestamp(), updated_at = clock_timestamp()
+            where id in (select id from locked)
+            returning id
+          ), expired as (
+            update approvals set status = 'EXPIRED'
+            where status = 'PENDING' and run_id in (select id from ended)
+          )
+          select id from ended`),
+        (ended) => ended.map(({ id }) => id)
+      )
+    )
+})

@@ -1,0 +1,101 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
+import { DueJob } from "../../../../Schemas/CronFire.ts"
+import type { CronFireRepo } from "../../../../Services/CronFireRepo.ts"
+import { makeColumns } from "../Columns.ts"
+import type { Database } from "../Database.ts"
+import { firstRow, rows } from "../Rows.ts"
+import { clockText, now } from "./Clock.ts"
+
+const wait = firstRow(Schema.Struct({ millis: Schema.Finite }))
+const Locked = Schema.Struct({ id: Schema.String, agentId: Schema.NullOr(Schema.String) })
+const locked = rows(Locked)
+const lockedColumns = makeColumns(Locked, {}).read()
+const AgentState = Schema.Struct({ id: Schema.String, isActive: Schema.Boolean })
+const agents = rows(AgentState)
+const agentColumns = makeColumns(AgentState, {}).read()
+
+const Due = Schema.Struct({ ...DueJob.fields, at: Schema.Date })
+const dueJobs = rows(Due)
+const dueColumns = makeColumns(Due, {
+  slot: { read: "next_fire_at" },
+  // Known since the agents were locked.
+  agentIsActive: { read: "true" },
+  isBusy: {
+    read: `exists (select from runs r where r.cron_job_id = c.id
+      and r.status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL'))`
+  },
+  at: { read: clockText }
+}).read()
+
+/**
+ * Locks due jobs and their agents. Those who store runs or slots of a job hold a share of its key, which is no
+ * reason to pass it by, and waiting for which could never end: they may wait for what a claim locks next.
+ */
+const take = (
+  sql: PgClient,
+  limit: number,
+  held: ReadonlyArray<string>
+): Effect.Effect<
+  { readonly ids: ReadonlyArray<string>; readonly isActive: ReadonlyMap<string, boolean> },
+  SqlError | Schema.SchemaError
+> =>
+  Effect.gen(function* () {
+    const taken = yield* locked(sql`
+      select ${lockedColumns} from cron_jobs
+      where next_fire_at <= ${sql.literal(clockText)}
+      ${held.length === 0 ? sql.literal("") : sql`and (agent_id is null or not ${sql.in("agent_id", held)})`}
+      order by next_fire_at limit ${limit} for no key update skip locked`)
+    const agentIds = Array.from(new Set(taken.flatMap(({ agentId }) => (agentId === null ? [] : [agentId]))))
+    // An agent that is being removed or changed waits for these jobs: waiting for it would never end.
+    const known =
+      agentIds.length === 0
+        ? []
+        : yield* agents(sql`
+            select ${agentColumns} from agents
+            where ${sql.in("id", agentIds)} for share skip locked`)
+    const isActive = new Map(known.map((agent) => [agent.id, agent.isActive]))
+    // Jobs that stay behind an agent take no place from those behind them.
+    if (isActive.size < agentIds.length && taken.length === limit) {
+      return yield* take(sql, limit, [...held, ...agentIds.filter((id) => !isActive.has(id))])
+    }
+    const ids = taken.flatMap(({ agentId, id }) => (agentId === null || isActive.has(agentId) ? [id] : []))
+    return { ids, isActive }
+  })
+
+/** Which jobs are due, and when the next will be. */
+export const make = ({
+  query,
+  sql
+}: Database["Service"]): Pick<CronFireRepo["Service"], "untilDue" | "claim"> => ({
+  untilDue: query(
+    Effect.map(
+      wait(sql`
+        select extract(epoch from next_fire_at - clock_timestamp())::float8 * 1000 as millis
+        from cron_jobs where next_fire_at is not null order by next_fire_at limit 1`),
+      Option.map(({ millis }) => millis)
+    )
+  ),
+  claim: (limit) =>
+    query(
+      Effect.gen(function* () {
+        const { ids, isActive } = yield* take(sql, limit, [])
+        if (ids.length === 0) return { at: yield* now(sql), jobs: [] }
+        // Asked after the locks were taken, so that whatever a former holder wrote is seen.
+        const found = yield* dueJobs(sql`
+          select ${dueColumns}
+          from cron_jobs c where ${sql.in("id", ids)} order by next_fire_at, id`)
+        const at = found[0]?.at ?? (yield* now(sql))
+        return {
+          at,
+          jobs: found.map(({ at: _, ...job }) => ({
+            ...job,
+            agentIsActive: job.agentId === null || isActive.get(job.agentId) === true
+          }))
+        }
+      })
+    )
+})
