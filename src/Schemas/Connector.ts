@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { registryEntry } from "./ConnectorRegistry.ts"
 import { ConnectorId, ProjectId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -109,6 +110,30 @@ export const StoredConnector = Schema.Struct({
   sealedCredential: Schema.NullOr(Schema.String)
 })
 export type StoredConnector = typeof StoredConnector.Type
+
+/** An ACTIVE connector that is to be stored; what is not given is what is known of its provider. */
+export const newConnector = (
+  input: CreateConnector,
+  given: Pick<StoredConnector, "id" | "metadata" | "sealedCredential"> & { readonly at: Date }
+): StoredConnector => {
+  const providerId = input.providerId ?? null
+  const known = registryEntry(providerId)
+  return {
+    id: given.id,
+    workspaceId: input.workspaceId,
+    projectId: input.projectId ?? null,
+    type: input.type ?? null,
+    providerId,
+    providerName: input.providerName ?? known?.name ?? null,
+    status: "ACTIVE",
+    grantedScopes: input.grantedScopes ?? known?.defaultScopes ?? [],
+    hasCredential: given.sealedCredential !== null,
+    metadata: given.metadata,
+    sealedCredential: given.sealedCredential,
+    createdAt: given.at,
+    updatedAt: given.at
+  }
+}
 
 export const toConnector = ({
   metadata: _,

@@ -7,11 +7,11 @@ import {
   type Connector,
   type ConnectorMetadata,
   type CreateConnector,
+  newConnector,
   type PlanLimitExceeded,
   toConnector,
   type UpdateConnector
 } from "../Schemas/Connector.ts"
-import { registryEntry } from "../Schemas/ConnectorRegistry.ts"
 import { headersRow, serverProblem } from "../Schemas/ConnectorServer.ts"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
@@ -72,24 +72,8 @@ export class Connectors extends Context.Service<
           yield* requireUsable(input.type ?? null, input.metadata)
           const at = yield* now
           const id = yield* ids.make<ConnectorId>("connector")
-          const providerId = input.providerId ?? null
-          const known = registryEntry(providerId)
-          const { metadata, sealedCredential } = yield* split(id, input.metadata ?? {})
-          const connector = {
-            id,
-            workspaceId: input.workspaceId,
-            projectId: input.projectId ?? null,
-            type: input.type ?? null,
-            providerId,
-            providerName: input.providerName ?? known?.name ?? null,
-            status: "ACTIVE" as const,
-            grantedScopes: input.grantedScopes ?? known?.defaultScopes ?? [],
-            hasCredential: sealedCredential !== null,
-            metadata,
-            sealedCredential,
-            createdAt: at,
-            updatedAt: at
-          }
+          const stored = yield* split(id, input.metadata ?? {})
+          const connector = newConnector(input, { id, at, ...stored })
           yield* transaction.atomically(
             Effect.andThen(requireRoom(input.workspaceId), repo.insert(connector))
           )

@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import {
   CreateConnector,
   metadataProblem,
+  newConnector,
   type StoredConnector,
   toConnector,
   UpdateConnector
@@ -19,6 +20,49 @@ const nested = (depth: number) => {
 }
 
 const tooLarge = "must be at most 16 KiB as JSON"
+
+describe("a new connector", () => {
+  const given = { id: "connector_1" as ConnectorId, metadata: {}, sealedCredential: null, at: new Date(0) }
+  const workspaceId = "ws_1" as WorkspaceId
+
+  it("has what is known of its provider where the input does not say", () => {
+    assert.deepStrictEqual(newConnector({ workspaceId, providerId: "github" }, given), {
+      id: given.id,
+      workspaceId,
+      projectId: null,
+      type: null,
+      providerId: "github",
+      providerName: "GitHub",
+      status: "ACTIVE",
+      grantedScopes: ["repo", "read:user"],
+      hasCredential: false,
+      metadata: {},
+      sealedCredential: null,
+      createdAt: given.at,
+      updatedAt: given.at
+    })
+  })
+
+  it("has what the input says, and no provider need be known", () => {
+    const named = newConnector(
+      { workspaceId, providerId: "github", providerName: "Ours", grantedScopes: [] },
+      { ...given, metadata: { a: 1 }, sealedCredential: "sealed" }
+    )
+    assert.deepInclude(named, {
+      providerName: "Ours",
+      grantedScopes: [],
+      metadata: { a: 1 },
+      hasCredential: true,
+      sealedCredential: "sealed"
+    })
+    assert.deepInclude(newConnector({ workspaceId, type: "mcp" }, given), {
+      type: "mcp",
+      providerId: null,
+      providerName: null,
+      grantedScopes: []
+    })
+  })
+})
 
 describe("the metadata of a connector", () => {
   it("is up to 16 KiB as JSON, in bytes of UTF-8", () => {
