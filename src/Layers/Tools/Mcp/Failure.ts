@@ -22,3 +22,7 @@ export class McpFailure extends Schema.TaggedError<McpFailure>()("McpFailure", {
 /** Whether the connector is at fault: it could not be reached or signed in to. */
 export const isUnhealthy = ({ reason }: McpFailure): boolean =>
   reason === "unreachable" || reason === "refused" || reason === "unauthorized"
+
+/** The server took longer than it may. */
+export const late = (millis: number) =>
+  new McpFailure({ reason: "unreachable", error: `the server did not answer within ${millis / 1000} s` })

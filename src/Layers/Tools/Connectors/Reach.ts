@@ -1,0 +1,102 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { StoredConnector } from "../../../Schemas/Connector.ts"
+import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
+import type { McpServer } from "../Mcp/Server.ts"
+import type { McpClients, McpTool } from "../Mcp.ts"
+import * as Target from "./Target.ts"
+
+const atOnce = 8
+/** How long one message waits for all connectors together. */
+const patienceMillis = 15_000
+const pauseMillis = 30_000
+const maximumRemembered = 10_000
+
+/** A connector with the tools that its server has now, or had when it was last reached. */
+interface Listed {
+  readonly connector: StoredConnector
+  readonly server: McpServer | undefined
+  readonly tools: ReadonlyArray<McpTool>
+  readonly names: ReadonlyArray<string>
+}
+
+/**
+ * Asks connectors for their tools, all within 15 s. One that fails becomes ERROR and is not tried again for 30 s,
+ * unless it is changed; one that works again becomes ACTIVE, if the plan has room for it.
+ */
+export const make = Effect.fnUntraced(function* (mcp: McpClients) {
+  const health = yield* ConnectorHealth
+  const target = yield* Target.make
+
+  /** When a connector as it was (its fingerprint) may be tried again. */
+  const pauses = new Map<string, { readonly fingerprint: string; readonly until: number }>()
+  /** The tools of a connector when it was last reached: their names stay its own while it is away. */
+  const known = new Map<string, ReadonlyArray<string>>()
+
+  const failed = Effect.fnUntraced(function* (connector: StoredConnector, error: string) {
+    yield* Effect.logWarning("a connector can't be used", { connectorId: connector.id, error })
+    if (connector.status !== "ERROR") yield* health.report(connector.id, false)
+  })
+
+  const away = (connector: StoredConnector): Listed => ({
+    connector,
+    server: undefined,
+    tools: [],
+    names: known.get(connector.id) ?? []
+  })
+
+  const reach = Effect.fnUntraced(function* (connector: StoredConnector) {
+    const found = yield* target(connector)
+    if (found.kind === "none") return { ...away(connector), names: [] }
+    if (found.kind === "unusable") {
+      // Told once, not with every message.
+      if (connector.status !== "ERROR") yield* failed(connector, found.error)
+      return away(connector)
+    }
+    const server = { connectorId: connector.id, ...found.server }
+    const fingerprint = JSON.stringify(server)
+    const pause = pauses.get(connector.id)
+    const at = yield* Clock.currentTimeMillis
+    if (pause?.fingerprint === fingerprint && at < pause.until) return away(connector)
+    const tools = yield* mcp.tools(server).pipe(
+      Effect.catchTag("McpFailure", ({ error }) =>
+        Effect.gen(function* () {
+          const until = (yield* Clock.currentTimeMillis) + pauseMillis
+          bounded(pauses).set(connector.id, { fingerprint, until })
+          yield* failed(connector, error)
+          return undefined
+        })
+      )
+    )
+    if (tools === undefined) return away(connector)
+    pauses.delete(connector.id)
+    const distinct = [...new Map(tools.map((tool) => [tool.name, tool])).values()]
+    const names = distinct.map(({ name }) => name)
+    bounded(known).set(connector.id, names)
+    const isActive = connector.status === "ACTIVE" || (yield* health.report(connector.id, true))
+    return isActive ? { connector, server, tools: distinct, names } : { ...away(connector), names }
+  })
+
+  /** What is not there by then is left out this time; it goes on connecting for the next. */
+  const reachBefore = (deadline: number) => (connector: StoredConnector) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) =>
+      Effect.timeoutOrElse(reach(connector), {
+        duration: Math.max(0, deadline - at),
+        orElse: () => Effect.succeed(away(connector))
+      })
+    )
+
+  return Effect.fnUntraced(function* (connectors: ReadonlyArray<StoredConnector>) {
+    const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
+    return yield* Effect.forEach(connectors, reachBefore(deadline), { concurrency: atOnce })
+  })
+})
+
+/** Forgets the oldest of a map that has grown too large. */
+const bounded = <K, V>(map: Map<K, V>): Map<K, V> => {
+  for (const oldest of map.keys()) {
+    if (map.size < maximumRemembered) break
+    map.delete(oldest)
+  }
+  return map
+}

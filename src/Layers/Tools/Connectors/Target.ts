@@ -1,0 +1,44 @@
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { ConnectorCredential, type StoredConnector } from "../../../Schemas/Connector.ts"
+import { type ConnectorTarget, headersRow, targetOf } from "../../../Schemas/ConnectorServer.ts"
+import { SecretBox } from "../../../Services/SecretBox.ts"
+
+type Decode<A> = (text: string) => Effect.Effect<A, Schema.SchemaError>
+
+const decodeHeaders = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
+
+const decodeCredential = Schema.decodeUnknownEffect(Schema.fromJsonString(ConnectorCredential))
+
+/** Where the server of a connector is and how to sign in to it: what is sealed of that is opened. */
+export const make = Effect.gen(function* () {
+  const box = yield* SecretBox
+
+  const openedTarget = Effect.fnUntraced(function* (connector: StoredConnector) {
+    const { id, metadata, sealedCredential } = connector
+    const { headers } = metadata
+    const open = <A>(field: string, row: string, sealed: string, decode: Decode<A>) =>
+      box.open(row, sealed).pipe(
+        Effect.flatMap((opened) => decode(Redacted.value(opened))),
+        // Not the error itself: it may show a part of the secret.
+        Effect.mapError(() => `metadata.${field}: can't be opened`)
+      )
+    const opened =
+      typeof headers === "string"
+        ? { ...metadata, headers: yield* open("headers", headersRow(id), headers, decodeHeaders) }
+        : metadata
+    return targetOf(
+      { ...connector, metadata: opened },
+      sealedCredential === null
+        ? undefined
+        : yield* open("credential", id, sealedCredential, decodeCredential)
+    )
+  })
+
+  return (connector: StoredConnector) =>
+    Effect.match(openedTarget(connector), {
+      onSuccess: (found) => found,
+      onFailure: (error): ConnectorTarget => ({ kind: "unusable", error })
+    })
+})
