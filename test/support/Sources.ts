@@ -21,6 +21,7 @@ export interface Reference {
 /** A file, named by its path below src. */
 export interface Source {
   readonly file: string
+  readonly text: string
   readonly tree: Node
   /** All of the tree, in the order of the text. */
   readonly nodes: ReadonlyArray<Node>
@@ -99,7 +100,7 @@ export const parse = (file: string, text: string): Source => {
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`)
   const tree = program as unknown as Node
   const nodes = nodesOf(tree)
-  return { file, tree, nodes, references: referencesOf(file, nodes) }
+  return { file, text, tree, nodes, references: referencesOf(file, nodes) }
 }
 
 /** Every file below a folder. */
