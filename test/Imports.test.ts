@@ -70,7 +70,7 @@ describe("imports", () => {
     ["Schemas/Run.ts", "../Services/Ids.ts", "Schemas may not know"],
     ["Schemas/Run.ts", "effect/http/Headers", "Schemas may not know this package"],
     ["Api/Runs.ts", "effect/http/Headers", "Api may not know this package"],
-    ["Layers/Repo/Memory/Store.ts", "effect/sql/SqlClient", "SQL stands in Layers/Repo/Postgres"],
+    ["Layers/Repo/InMemory/Store.ts", "effect/sql/SqlClient", "SQL stands in Layers/Repo/Postgres"],
     ["Layers/Database.ts", "@effect/sql-pg/PgClient", "SQL stands in Layers/Repo/Postgres"],
     ["Layers/Outbound/Client.ts", "undici", "a package that is imported is a dependency"],
     ["Layers/Tools/Mcp.ts", "@effect/vitest/utils", "a package that is imported is a dependency"]
@@ -139,9 +139,20 @@ describe("imports", () => {
       "Services/Chat.ts": 'import { atOnce } from "./Engine.ts"'
     }
     assert.deepStrictEqual(foundWith(room), [])
-    for (const file of ["Layers/Tools/Mcp.ts", "Layers/Http/Runs.ts"]) {
-      const lines = { ...room, [file]: 'import { batch } from "../../Services/Engine/Claims.ts"' }
-      assert.lengthOf(rulesBroken(lines, file, "Services/Engine/Claims.ts"), 1)
+    for (const [file, up] of [
+      ["Layers/Tools/Mcp.ts", "../../"],
+      ["Layers/Http/Runs.ts", "../../"],
+      ["Layers/Operator/Socket.ts", "../../"],
+      ["Layers/Server.ts", "../"],
+      ["Layers/Application.ts", "../"],
+      ["main.ts", "./"],
+      ["cli.ts", "./"]
+    ] as const) {
+      const lines = { ...room, [file]: `import { batch } from "${up}Services/Engine/Claims.ts"` }
+      assertBroken(
+        rulesBroken(lines, file, "Services/Engine/Claims.ts"),
+        "the inside of a use case is known in Services alone"
+      )
     }
   })
 })
@@ -152,7 +163,7 @@ describe("files", () => {
     ["Layers/Cache/Redis.ts", "every file belongs to a room"],
     ["worker.ts", "every file belongs to a room"],
     ["Services/index.ts", "no index"],
-    ["Layers/Repo/Memory/index.ts", "no index"]
+    ["Layers/Repo/InMemory/index.ts", "no index"]
   ])("%s: %s", (file, rule) => assertBroken(rulesBroken({ [file]: "" }, file, ""), rule))
 
   it("that export what others make are found", () => {

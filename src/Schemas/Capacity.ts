@@ -2,8 +2,8 @@ import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
 import type { RunId } from "./Ids.ts"
 
-/** An execution that a node holds: until when its run is this node's, and whether it has to stop. */
-export interface Held {
+/** The place of an execution: until when its run is this node's, and whether it has to stop. */
+export interface Place {
   readonly epoch: number
   /** By the clock of the process, in milliseconds. */
   readonly until: number
@@ -16,11 +16,15 @@ export interface Capacity {
   readonly most: number
   /** For runs that are about to be taken. */
   readonly reserved: number
-  readonly held: HashMap.HashMap<RunId, Held>
+  readonly held: HashMap.HashMap<RunId, Place>
   readonly isDraining: boolean
 }
 
-type ExecutionOf = { readonly id: RunId; readonly epoch: number }
+/** Which execution of which run: a run that was lost and is executed again has a later epoch. */
+export interface ExecutionKey {
+  readonly id: RunId
+  readonly epoch: number
+}
 
 export const idle = (most: number): Capacity => ({
   most,
@@ -51,7 +55,7 @@ export const giveBack = (capacity: Capacity, count: number): Capacity => ({
 /** Fills `reserved` reserved places with these runs, which are ours until then; the others fall free. */
 export const occupy = (
   capacity: Capacity,
-  runs: ReadonlyArray<ExecutionOf>,
+  runs: ReadonlyArray<ExecutionKey>,
   { reserved, until }: { readonly reserved: number; readonly until: number }
 ): Capacity => ({
   ...giveBack(capacity, reserved),
@@ -61,30 +65,30 @@ export const occupy = (
   )
 })
 
-/** What is held of a run, if it is this very execution: a run that was lost may be held again, by a later one. */
-export const heldAs = ({ held }: Capacity, { epoch, id }: ExecutionOf): Held | undefined => {
+/** The place of this very execution, if it has one: a run that was lost may have one again, of a later one. */
+export const placeOf = ({ held }: Capacity, { epoch, id }: ExecutionKey): Place | undefined => {
   const found = Option.getOrUndefined(HashMap.get(held, id))
   return found?.epoch === epoch ? found : undefined
 }
 
-const change = (capacity: Capacity, execution: ExecutionOf, by: Partial<Held>): Capacity => {
-  const found = heldAs(capacity, execution)
+const change = (capacity: Capacity, execution: ExecutionKey, by: Partial<Place>): Capacity => {
+  const found = placeOf(capacity, execution)
   return found === undefined
     ? capacity
     : { ...capacity, held: HashMap.set(capacity.held, execution.id, { ...found, ...by }) }
 }
 
 /** Prolongs the lease of an execution that is still held. */
-export const renew = (capacity: Capacity, execution: ExecutionOf, until: number): Capacity =>
+export const renew = (capacity: Capacity, execution: ExecutionKey, until: number): Capacity =>
   change(capacity, execution, { until })
 
 /** The execution has to stop; its place falls free when it has. */
-export const lose = (capacity: Capacity, execution: ExecutionOf): Capacity =>
+export const lose = (capacity: Capacity, execution: ExecutionKey): Capacity =>
   change(capacity, execution, { isLost: true })
 
 /** The execution has ended. */
-export const vacate = (capacity: Capacity, execution: ExecutionOf): Capacity =>
-  heldAs(capacity, execution) === undefined
+export const vacate = (capacity: Capacity, execution: ExecutionKey): Capacity =>
+  placeOf(capacity, execution) === undefined
     ? capacity
     : { ...capacity, held: HashMap.remove(capacity.held, execution.id) }
 
@@ -92,22 +96,28 @@ export const vacate = (capacity: Capacity, execution: ExecutionOf): Capacity =>
 export const drain = (capacity: Capacity): Capacity => ({ ...capacity, isDraining: true })
 
 /** All that is held. */
-export const executions = ({ held }: Capacity): ReadonlyArray<ExecutionOf> =>
+export const executions = ({ held }: Capacity): ReadonlyArray<ExecutionKey> =>
   Array.from(HashMap.entries(held), ([id, { epoch }]) => ({ id, epoch }))
 
 /** What is held although its lease has ended at `at`. */
-export const expired = ({ held }: Capacity, at: number): ReadonlyArray<ExecutionOf> =>
+export const expired = ({ held }: Capacity, at: number): ReadonlyArray<ExecutionKey> =>
   Array.from(HashMap.entries(held)).flatMap(([id, { epoch, until }]) => (until <= at ? [{ id, epoch }] : []))
 
 /**
- * Until when a run is this node's whose lease was asked for at `since`: less than the lease, so that the node has
- * stopped before another begins.
+ * Until when a run is this node's whose lease was asked for at `since`: less than the lease, so that it is told to
+ * stop before another begins. What it still writes then is refused by its epoch.
  */
 export const oursUntil = (since: number, leaseMillis: number): number => since + leaseMillis * 0.9
+
+/** How often leases are renewed: twice may fail. */
+export const renewMillis = (leaseMillis: number): number => leaseMillis / 3
+
+/** How often is looked for leases that have ended: half of what is left of them then. */
+export const expireMillis = (leaseMillis: number): number => Math.min(500, leaseMillis / 20)
 
 /**
  * How many runs one query takes at most: it holds their places meanwhile, and what is made here in the meantime
  * is to begin here. It is repeated as long as it fills them.
  */
-export const atOnce = (most: number, kind: "task" | "turn"): number =>
+export const queryLimit = (most: number, kind: "task" | "turn"): number =>
   Math.ceil(most / (kind === "task" ? 2 : 8))

@@ -4,12 +4,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { kindOf, type RunKind, type StoredRun } from "../Schemas/Run.ts"
 import { AgentLoop } from "./Engine/AgentLoop.ts"
-import { Dispatch } from "./Engine/Dispatch.ts"
 import * as Executor from "./Engine/Executor.ts"
 import type { EventListener } from "./Engine/LiveEvents.ts"
+import { LocalExecutors } from "./Engine/LocalExecutors.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import * as Upkeep from "./Engine/Upkeep.ts"
-import { Watchers } from "./Engine/Watchers.ts"
+import { WatchedRuns } from "./Engine/WatchedRuns.ts"
 import { Work } from "./Engine/Work.ts"
 import type { Claimant } from "./RunRepo.ts"
 import { Settings } from "./Settings.ts"
@@ -20,7 +20,15 @@ export type Start = Claimant & { readonly perWorkspace: number }
 
 /**
  * Where runs and turns are executed (CONTRACT.md section 5): what is submitted is stored, and then executed on
- * this node or another, whatever happens to any of them. What a run tells comes from `RunEvents`.
+ * this node or another, whatever happens to any of them.
+ *
+ * The way of a run: it is submitted here, or claimed or taken over by `Claims`, for a place of `Executions`, which has
+ * its fiber. `Work` performs it: `AgentLoop` asks the model (`AskModel`) and makes its calls (`CallTools`), each a
+ * `Step` that `ExecutionLog` writes with what was told meanwhile. Then it is over (`Finish`), or waits for people
+ * (`Park`) and comes back as a claim. All the while `Leases` keeps it ours, or stops it.
+ *
+ * The way of an event: to whoever submitted it by `LiveEvents`, as it happens; to all other readers, on any node, by
+ * `RunEvents` from the store, woken by `Watch`.
  */
 export class Engine extends Context.Service<
   Engine,
@@ -28,22 +36,25 @@ export class Engine extends Context.Service<
     /**
      * Stores a new run by `store`, and sees to it that somebody executes it. If this node has room, `store` is
      * asked to make it RUNNING here, and answers whether it did; then it begins at once, its events go to
-     * `listener`, and true is answered. Else it waits, and all nodes are told. Not interruptible: what is stored
-     * is never left without either.
+     * `listener`, and true is answered. Else it waits, and all nodes are told. Not interruptible: what was stored
+     * gets one or the other. Where it was stored and the answer of the store is lost, its lease ends first.
      */
     readonly submit: <E, R>(
       run: StoredRun,
       store: (start?: Start) => Effect.Effect<boolean, E, R>,
       listener?: EventListener
     ) => Effect.Effect<boolean, E, R>
-    /** Takes no more runs of this kind, waits `millis` at most for those under way, and hands the rest back. */
+    /**
+     * Takes no more runs of this kind, waits `millis` at most for those under way, stops the rest and hands it back,
+     * which takes as long as the store may take to answer.
+     */
     readonly drain: (kind: RunKind, millis: number) => Effect.Effect<void>
   }
 >()("agentd/Services/Engine") {
   static readonly layer = Layer.effect(
     Engine,
     Effect.gen(function* () {
-      const dispatch = yield* Dispatch
+      const executors = yield* LocalExecutors
       const { leaseMillis, runsPerWorkspace, worker } = yield* Settings
       const signals = yield* Signals
       const start = { worker, leaseMillis, perWorkspace: runsPerWorkspace }
@@ -54,7 +65,7 @@ export class Engine extends Context.Service<
         listener?: EventListener
       ) {
         const kind = kindOf(run)
-        const local = yield* dispatch.local(kind)
+        const local = yield* executors.local(kind)
         const reserved = local?.reserve(1) ?? 0
         if (local === undefined || reserved === 0) {
           yield* store()
@@ -76,15 +87,15 @@ export class Engine extends Context.Service<
       return Engine.of({
         submit,
         drain: (kind, millis) =>
-          Effect.flatMap(dispatch.local(kind), (local) => local?.drain(millis) ?? Effect.void)
+          Effect.flatMap(executors.local(kind), (local) => local?.drain(millis) ?? Effect.void)
       })
     })
   )
 }
 
-/** The room over its ports. No fiber of it executes anything by itself: that takes an executor. */
+/** The engine over its ports. No fiber of it executes anything by itself: that takes an executor. */
 export const layer = Layer.mergeAll(Engine.layer, RunEvents.layer, Work.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, Dispatch.layer, Watchers.layer))
+  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, LocalExecutors.layer, WatchedRuns.layer))
 )
 
 /** Executes tasks, and looks after what waits and what is over. */

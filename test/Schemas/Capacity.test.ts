@@ -1,17 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
-  atOnce,
   type Capacity,
   drain,
   executions,
   expired,
   free,
   giveBack,
-  heldAs,
   idle,
   lose,
   occupy,
   oursUntil,
+  placeOf,
+  queryLimit,
   renew,
   reserve,
   vacate
@@ -57,8 +57,8 @@ describe("the capacity of a node", () => {
 
   it("tells a later execution of the same run from one that was lost", () => {
     const again = occupy(reserved(lose(twoOfThree, run("a")), 1), [run("a", 2)], { reserved: 1, until: 200 })
-    assert.isUndefined(heldAs(again, run("a")))
-    assert.deepStrictEqual(heldAs(again, run("a", 2)), { epoch: 2, until: 200, isLost: false })
+    assert.isUndefined(placeOf(again, run("a")))
+    assert.deepStrictEqual(placeOf(again, run("a", 2)), { epoch: 2, until: 200, isLost: false })
     for (const change of [lose, vacate]) assert.strictEqual(change(again, run("a")), again)
     assert.strictEqual(renew(again, run("a"), 999), again)
     assert.strictEqual(free(again), 1)
@@ -66,7 +66,7 @@ describe("the capacity of a node", () => {
 
   it("keeps the place of an execution that has to stop until it has", () => {
     const lost = lose(twoOfThree, run("b"))
-    assert.deepStrictEqual(heldAs(lost, run("b")), { epoch: 1, until: 100, isLost: true })
+    assert.deepStrictEqual(placeOf(lost, run("b")), { epoch: 1, until: 100, isLost: true })
     assert.strictEqual(free(lost), 1)
   })
 
@@ -81,7 +81,7 @@ describe("the capacity of a node", () => {
   })
 
   it("leaves room beside a query for what is made here meanwhile", () => {
-    assert.deepStrictEqual([atOnce(16, "task"), atOnce(1, "task")], [8, 1])
-    assert.deepStrictEqual([atOnce(256, "turn"), atOnce(4, "turn")], [32, 1])
+    assert.deepStrictEqual([queryLimit(16, "task"), queryLimit(1, "task")], [8, 1])
+    assert.deepStrictEqual([queryLimit(256, "turn"), queryLimit(4, "turn")], [32, 1])
   })
 })

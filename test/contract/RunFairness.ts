@@ -139,8 +139,6 @@ export const suite = (it: It) =>
         for (const each of [one, two]) {
           yield* makeRuns(each, 1)
           for (const run of yield* claim(a)) yield* runs.finish(executionOf(a, run), completed, times)
-          // So that no two are served in one millisecond.
-          yield* Effect.sleep(2)
         }
         for (const each of [two, one]) yield* makeRuns(each, 1)
         assert.deepStrictEqual(shares(yield* claim(a, { limit: 1 }), one, two), [1, 0])

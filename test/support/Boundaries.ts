@@ -6,7 +6,7 @@ import { isInside, isRoot, roomOf, within } from "./Rooms.ts"
 import { at, nameOf, type Reference, type Source, type Sources } from "./Sources.ts"
 
 /** What a file does that it may not, with the rule in words. */
-export interface Violation {
+interface Violation {
   readonly file: string
   readonly imports: string
   readonly rule: string
@@ -77,6 +77,9 @@ const referenceRules =
     const isOwn = room !== undefined && room === roomOf(target)
     if (room !== undefined && !isOwn && !room.knows(target, isPort(to))) {
       rules.push(`${room.name} may not know this file`)
+    }
+    if (isInside(target) && !within("Services")(file)) {
+      rules.push("the inside of a use case is known in Services alone")
     }
     if (within("Services")(file) && within("Services")(target) && isPort(source) && !isPort(to)) {
       rules.push("a port knows no use case")

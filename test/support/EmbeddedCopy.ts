@@ -12,7 +12,7 @@ const template = inject("embeddedTemplate")
 const patient = { startLimitMillis: 280_000, batchLimitMillis: 280_000 }
 
 /** A data folder with a migrated embedded database in it, which is removed with the scope. */
-export const migratedFolder = Effect.acquireRelease(
+const migratedFolder = Effect.acquireRelease(
   Effect.promise(async () => {
     const folder = await Fs.mkdtemp(Path.join(Os.tmpdir(), "agentd-test-copy-"))
     await Fs.cp(template, folder, { recursive: true })

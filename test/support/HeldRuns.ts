@@ -10,7 +10,7 @@ import type { Backend } from "./Backends.ts"
 import { below, isLucky, pick } from "./Chance.ts"
 
 /** An execution as a caller remembers it, long after others may have taken its run. */
-export interface Held extends Execution {
+interface Held extends Execution {
   readonly turn: StoredRun["turn"]
   /** Unknown until it first tells something. */
   nextEvent: number | undefined

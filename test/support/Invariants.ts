@@ -27,7 +27,7 @@ export const problems = ({ eventMillis, journalMillis, perWorkspace }: Bounds) =
         select run_id, first_id, last_id, lag(last_id) over (partition by run_id order by first_id) as before
         from run_events
       )
-      select format('slots: %s counts %s waiting and %s running, and has %s and %s', s.workspace_id, s.queued,
+      select format('run_slots: %s counts %s waiting and %s running, and has %s and %s', s.workspace_id, s.queued,
         s.running, c.queued, c.running) as problem
       from counted c full join run_slots s on s.workspace_id = c.id
       where (s.queued, s.running) is distinct from (c.queued, c.running)

@@ -6,7 +6,7 @@ import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import { modelChoice } from "../../src/Schemas/ModelChoice.ts"
 import type { RunEvent } from "../../src/Schemas/RunEvent.ts"
 import { AgentLoop, type LoopInput } from "../../src/Services/Engine/AgentLoop.ts"
-import { allowed } from "../../src/Services/Engine/ToolCalls.ts"
+import { allowed } from "../../src/Services/Engine/CallTool.ts"
 import type { Tool } from "../../src/Services/ToolSource.ts"
 import { ScriptedModel, says } from "./Service.ts"
 
@@ -21,8 +21,8 @@ export const tool = (name: string, call: Tool["call"]): Tool => ({
   call
 })
 /** A journal that remembers nothing, and work that never asks. */
-export const noJournal: Journal = { finished: new Map(), record: () => Effect.succeed(true) }
-export const permitAll = () => Effect.succeed(allowed)
+const noJournal: Journal = { finished: new Map(), record: () => Effect.succeed(true) }
+const permitAll = () => Effect.succeed(allowed)
 export const choice = modelChoice("ws_1" as WorkspaceId, null, {})
 export const echo = tool("echo", (argument) => Effect.succeed({ echoed: argument }))
 

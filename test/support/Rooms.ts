@@ -67,7 +67,7 @@ const rooms: ReadonlyArray<Room> = [
     name: "Layers/Http",
     packages: (path) =>
       isPure(path) || /^effect\/(http|http-api|observability)\//.test(path) || path === "node:buffer",
-    knows: (target) => within("Schemas", "Api", "Services")(target) && !isInside(target)
+    knows: within("Schemas", "Api", "Services")
   },
   ...adapters,
   {

@@ -1,7 +1,7 @@
 import { at, type Source, type Sources } from "./Sources.ts"
 
 /** A file (`line` is 1) or the body of a generator function that has more lines than it may. */
-export interface Oversize {
+interface Oversize {
   readonly file: string
   readonly line: number
   readonly lines: number

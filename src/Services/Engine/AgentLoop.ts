@@ -10,8 +10,8 @@ import type { ModelChoice } from "../../Schemas/ModelChoice.ts"
 import { fitTools } from "../../Schemas/Prompt.ts"
 import { Inference } from "../Inference.ts"
 import { Settings } from "../Settings.ts"
-import { type Calling, callTools } from "./AnswerCalls.ts"
-import { askModel } from "./ModelCalls.ts"
+import { askModel } from "./AskModel.ts"
+import { type Calling, callTools } from "./CallTools.ts"
 import { patiently } from "./Patience.ts"
 import { type Steps, step } from "./Step.ts"
 
@@ -32,7 +32,7 @@ export interface LoopResult {
   readonly transcript: ReadonlyArray<PromptMessage>
 }
 
-export type LoopError = ApprovalNeeded | InferenceError | LimitExceeded | OwnershipLost
+type LoopError = ApprovalNeeded | InferenceError | LimitExceeded | OwnershipLost
 
 /** The one agent loop, for chat turns and runs: ask the model, run its tools, until it only answers. */
 export class AgentLoop extends Context.Service<

@@ -1,7 +1,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Latch from "effect/Latch"
-import { atOnce } from "../../Schemas/Capacity.ts"
+import { queryLimit } from "../../Schemas/Capacity.ts"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
 import { RunRepo } from "../RunRepo.ts"
@@ -12,8 +12,8 @@ import type { Executions } from "./Executions.ts"
 const pollMillis = 1_000
 
 /**
- * Takes runs while there is room for them, for ever: those whose worker is gone, then those that wait. It looks
- * when `awake` opens, and every second.
+ * Takes runs while there are places for them, for ever: those whose worker is gone, then those that wait. It looks
+ * when `awake` opens, and every second. A run whose answer is lost on its way here is nobody's until its lease ends.
  */
 export const start = Effect.fnUntraced(function* (options: {
   readonly kind: RunKind
@@ -25,7 +25,7 @@ export const start = Effect.fnUntraced(function* (options: {
   const repo = yield* RunRepo
   const { leaseMillis, maxCrashes, runsPerWorkspace, worker } = yield* Settings
   const claimant = { worker, leaseMillis, kind }
-  const wanted = atOnce(options.most, kind)
+  const wanted = queryLimit(options.most, kind)
 
   /** Places that a query is about to fill are nobody else's meanwhile. */
   const fill = (query: (limit: number) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>) =>
@@ -47,7 +47,7 @@ export const start = Effect.fnUntraced(function* (options: {
   let lookedAt = Number.NEGATIVE_INFINITY
   const take = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
-    if (at - lookedAt >= pollMillis && executions.hasRoom()) {
+    if (at - lookedAt >= pollMillis && executions.hasPlaces()) {
       lookedAt = at
       yield* Effect.ignoreCause(takeOver, { log: "Warn", message: "runs not taken over" })
     }

@@ -25,7 +25,7 @@ import { Signals } from "../Signals.ts"
 import type { EventListener } from "./LiveEvents.ts"
 import { patiently } from "./Patience.ts"
 import * as PendingEvents from "./PendingEvents.ts"
-import { Watchers } from "./Watchers.ts"
+import { WatchedRuns } from "./WatchedRuns.ts"
 
 const flushMillis = 250
 const batchesAtOnce = 100
@@ -40,7 +40,10 @@ export interface ExecutionLog {
   readonly usage: () => Usage
   /** When it first said something in this execution. */
   readonly firstTokenAt: () => Date | null
-  /** Goes on behind these steps: what was told of an answer that is asked for again is taken back. */
+  /**
+   * Goes on behind these steps: what was told of an answer that is asked for again is taken back. Before anything is
+   * emitted.
+   */
   readonly resume: (steps: ReadonlyMap<number, JournalStep>) => Effect.Effect<void, OwnershipLost>
   /**
    * Keeps it with the next write, or by itself after 250 ms; the first at once, if somebody watches elsewhere.
@@ -71,10 +74,11 @@ export const make = Effect.gen(function* () {
   const journals = yield* RunJournal
   const { worker } = yield* Settings
   const signals = yield* Signals
-  const watchers = yield* Watchers
+  const watchers = yield* WatchedRuns
 
   /** What the run told before, in this execution's terms. */
   const toldBefore = Effect.fnUntraced(function* (run: StoredRun) {
+    // The first event of a turn, `conversation`, was kept with its message.
     if (isFirst(run)) return run.turn === null ? nothingTold : { ...nothingTold, lastId: 1 }
     let told = nothingTold
     while (true) {

@@ -8,10 +8,7 @@ import * as Capacity from "../../Schemas/Capacity.ts"
 import type { OwnershipLost } from "../../Schemas/Execution.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
-import type { Execution } from "../RunRepo.ts"
 import type { EventListener } from "./LiveEvents.ts"
-
-type Held = Pick<Execution, "id" | "epoch">
 
 /** The executions of one kind on this node. It alone changes which there are, and it alone has their fibers. */
 export interface Executions {
@@ -26,13 +23,20 @@ export interface Executions {
     runs: ReadonlyArray<StoredRun>,
     how: { readonly reserved: number; readonly since: number; readonly listener?: EventListener | undefined }
   ) => Effect.Effect<void>
-  readonly hasRoom: () => boolean
-  readonly held: () => ReadonlyArray<Held>
+  readonly hasPlaces: () => boolean
+  readonly held: () => ReadonlyArray<Capacity.ExecutionKey>
   /** What came of asking for these leases at `since`: those that are not ours any more are stopped. */
-  readonly renewed: (asked: ReadonlyArray<Held>, ours: ReadonlySet<RunId>, since: number) => void
+  readonly settleRenewal: (
+    asked: ReadonlyArray<Capacity.ExecutionKey>,
+    ours: ReadonlySet<RunId>,
+    since: number
+  ) => void
   /** Stops those whose lease has ended. */
   readonly expire: Effect.Effect<void>
-  /** Takes nothing new, and waits `millis` at most for what is under way; then stops it, and waits for that. */
+  /**
+   * Nothing is reserved any more. Waits `millis` at most for what is under way; then stops it, and waits
+   * `stoppingMillis` at most for that. What was reserved before may still begin: it ends with the scope.
+   */
   readonly drain: (millis: number, stoppingMillis: number) => Effect.Effect<void>
 }
 
@@ -54,8 +58,8 @@ export const make: (options: {
   let capacity = Capacity.idle(most)
 
   /** Does not wait for it: one that is slow to stop holds up no other. */
-  const stop = (execution: Held) => {
-    if (Capacity.heldAs(capacity, execution) === undefined) return
+  const stop = (execution: Capacity.ExecutionKey) => {
+    if (Capacity.placeOf(capacity, execution) === undefined) return
     capacity = Capacity.lose(capacity, execution)
     const fiber = FiberMap.getUnsafe(fibers, execution.id)
     if (Option.isSome(fiber)) fiber.value.interruptUnsafe()
@@ -73,14 +77,14 @@ export const make: (options: {
     execute(run, listener).pipe(
       Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
       Effect.catchCause((cause) =>
-        Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("a run was interrupted", cause)
+        Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an execution broke off", cause)
       ),
       Effect.ensuring(ended(run, listener)),
       Effect.annotateLogs({ run: run.id }),
       FiberMap.run(fibers, run.id),
-      // It was at work before it could be found here.
+      // It may have been told to stop before its fiber could be found.
       Effect.tap((fiber) =>
-        Effect.sync(() => Capacity.heldAs(capacity, run)?.isLost && fiber.interruptUnsafe())
+        Effect.sync(() => Capacity.placeOf(capacity, run)?.isLost && fiber.interruptUnsafe())
       )
     )
 
@@ -99,9 +103,9 @@ export const make: (options: {
         capacity = Capacity.occupy(capacity, runs, { reserved, until })
         return Effect.forEach(runs, (run) => fork(run, listener), { discard: true })
       }),
-    hasRoom: () => Capacity.free(capacity) > 0,
+    hasPlaces: () => Capacity.free(capacity) > 0,
     held: () => Capacity.executions(capacity),
-    renewed: (asked, ours, since) => {
+    settleRenewal: (asked, ours, since) => {
       const until = Capacity.oursUntil(since, leaseMillis)
       for (const execution of asked) {
         if (ours.has(execution.id)) capacity = Capacity.renew(capacity, execution, until)

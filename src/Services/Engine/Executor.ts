@@ -8,21 +8,21 @@ import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { Signals } from "../Signals.ts"
 import * as Claims from "./Claims.ts"
-import { Dispatch } from "./Dispatch.ts"
 import * as Executions from "./Executions.ts"
 import * as Leases from "./Leases.ts"
+import { LocalExecutors } from "./LocalExecutors.ts"
 import { Work } from "./Work.ts"
 
 /**
- * Executes runs of one kind in the background, a bounded number of them at once: those that were made here
- * with room for them at once, those that wait as places fall free, and those whose worker is gone when its lease
- * has ended.
+ * Executes runs of one kind in the background, a bounded number of them at the same time. They come here in three
+ * ways: made here while a place is free (`Engine.submit`), claimed as places fall free, and taken over when the
+ * lease of a worker that is gone has ended (`Claims`).
  * A database that is away stops nothing while the lease may still be ours: what was to be written is tried
  * again. A run that another has taken over, or that was cancelled, is interrupted. Closing it hands
  * unfinished runs back.
  */
 export const start = Effect.fnUntraced(function* (kind: RunKind) {
-  const dispatch = yield* Dispatch
+  const executors = yield* LocalExecutors
   const repo = yield* RunRepo
   const { databaseTimeoutMillis, leaseMillis, maxCrashes, runConcurrency, turnConcurrency, worker } =
     yield* Settings
@@ -36,6 +36,7 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     Effect.andThen(signals.publish({ type: "runs", kind })),
     Effect.catch((error) => Effect.logWarning("runs not handed back", error.error))
   )
+  // The first of the finalizers, and so the last that runs: the fibers have ended then.
   yield* Effect.addFinalizer(() => handBack)
 
   const awake = yield* Latch.make(false)
@@ -43,7 +44,8 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     kind,
     most,
     leaseMillis,
-    execute: (run, listener) => Effect.flatMap(work.execute(run, listener), (status) => count(kind, status)),
+    execute: (run, listener) =>
+      Effect.flatMap(work.execute(run, listener), (status) => countEnd(kind, status)),
     freed: awake.open
   })
   yield* Claims.start({ kind, most, executions, awake })
@@ -55,7 +57,7 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     }),
     Effect.forkScoped
   )
-  yield* dispatch.attach(kind, {
+  yield* executors.attach(kind, {
     reserve: executions.reserve,
     giveBack: executions.giveBack,
     begin: executions.begin,
@@ -63,7 +65,7 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
   })
 })
 
-const count = (kind: RunKind, status: RunStatus) => {
+const countEnd = (kind: RunKind, status: RunStatus) => {
   if (status === "WAITING_APPROVAL") return Effect.void
   const finished =
     kind === "task"

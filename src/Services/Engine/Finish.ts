@@ -22,7 +22,10 @@ export const failed = (log: ExecutionLog, code: string, error: string): Ending =
   usage: log.usage()
 })
 
-/** Stores how an execution ended and tells of it. */
+/**
+ * Stores how an execution ended and then tells of it. It may be interrupted in between: whoever listens here finds the
+ * end in the store, as all others do.
+ */
 export const make = Effect.gen(function* () {
   const conversations = yield* ConversationRepo
   const repo = yield* RunRepo
@@ -50,7 +53,7 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  return Effect.fn("Engine.finish")(function* (run: StoredRun, ending: Ending, log: ExecutionLog) {
+  return Effect.fnUntraced(function* (run: StoredRun, ending: Ending, log: ExecutionLog) {
     const at = yield* now
     const end = (how: Ending) =>
       Effect.as(

@@ -4,7 +4,7 @@ import * as Stream from "effect/Stream"
 import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
 
 /** From so many unread events on, adjacent deltas are joined. */
-const crowded = 256
+const joinFrom = 256
 
 /** Who is told of the events of an execution as they happen, and when it has ended or stopped. */
 export interface EventListener {
@@ -40,7 +40,7 @@ export const make: Effect.Effect<LiveEvents> = Effect.gen(function* () {
   const push = (event: NumberedEvent | undefined) =>
     Effect.sync(() => {
       if (left) return
-      const joined = pending.length < crowded ? undefined : join(pending.at(-1), event)
+      const joined = pending.length < joinFrom ? undefined : join(pending.at(-1), event)
       if (joined === undefined) pending.push(event)
       else pending[pending.length - 1] = joined
       latch.openUnsafe()

@@ -20,8 +20,11 @@ export const make = Effect.gen(function* () {
     digest.digestHex(Digest.sha256, new TextEncoder().encode(fingerprintText(call)))
 
   return {
-    /** A call is allowed by its level of autonomy, or by the decision about exactly this call. */
-    permissions: Effect.fnUntraced(function* (run: StoredRun, hasJournal: boolean) {
+    /**
+     * A call is allowed by its level of autonomy, or by the decision about exactly this call. A run goes on only
+     * when nothing of it waits for a decision, so one that is not allowed then is refused.
+     */
+    permitOf: Effect.fnUntraced(function* (run: StoredRun, hasJournal: boolean) {
       const asked = hasJournal ? yield* approvals.ofRun(run.id) : []
       return Effect.fnUntraced(function* (call: ToolCall, tool: ToolDefinition) {
         if (!needsApproval(run.autonomyLevel, tool)) return { type: "allowed" } as const

@@ -50,7 +50,7 @@ export class RunEvents extends Context.Service<
         after: number,
         mayRead: Effect.Effect<boolean, Unavailable>
       ) {
-        if (readers >= mostReaders) return Stream.make({ id: after, event: crowded })
+        if (readers >= mostReaders) return Stream.make({ id: after, event: tooManyReaders })
         yield* Effect.acquireRelease(
           Effect.sync(() => readers++),
           () => Effect.sync(() => readers--)
@@ -97,7 +97,7 @@ const makeLook = Effect.gen(function* () {
   const runs = yield* RunRepo
 
   /** A node that stops finishes what it can: until then, who reads what is being executed may stay. */
-  const isOver = (status: RunStatus) => (status === "RUNNING" ? lifecycle.isDrained : lifecycle.isDraining)
+  const mustLeave = (status: RunStatus) => (status === "RUNNING" ? lifecycle.isDrained : lifecycle.isDraining)
 
   return Effect.fnUntraced(function* (id: RunId, last: number) {
     const found = yield* events.read(id, last, batchesAtOnce)
@@ -105,7 +105,7 @@ const makeLook = Effect.gen(function* () {
     const state = yield* events.glance(id)
     if (Option.isNone(state)) return [{ id: last + 1, event: gone }]
     const { status } = state.value
-    if (!isTerminal(status)) return (yield* isOver(status)) ? [{ id: last, event: stopping }] : []
+    if (!isTerminal(status)) return (yield* mustLeave(status)) ? [{ id: last, event: stopping }] : []
     // What was told between the two looks comes before the end.
     const rest = yield* events.read(id, last, batchesAtOnce)
     if (rest.length > 0) return rest
@@ -149,4 +149,4 @@ const forbidden = errorEvent("forbidden", "you are not a member of this workspac
 const gone = errorEvent("conversation_deleted", "the conversation was deleted")
 const stopping = errorEvent("unavailable", "the service is stopping; take the events up again")
 const away = errorEvent("unavailable", "the database can't be reached; take the events up again")
-const crowded = errorEvent("unavailable", "too many read events here; take them up again later")
+const tooManyReaders = errorEvent("unavailable", "too many read events here; take them up again later")

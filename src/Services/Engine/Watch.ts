@@ -10,17 +10,16 @@ import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunStatus } from "../../Schemas/Run.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
 import { Signals } from "../Signals.ts"
+import { announceMillis } from "./WatchedRuns.ts"
 
 /** How often a run is looked at that somebody reads: the safety net for signals. */
 const pollMillis = 1_000
 /** One that waits for people is moved on by a decision, which comes as a signal. */
 const parkedPollMillis = 5_000
-/** Less than an executor remembers that somebody reads. */
-const announceMillis = 4_000
 
 interface Watched {
   readonly readers: Set<Latch.Latch>
-  /** Opened by signals about this run. */
+  /** Opened by signals that it changed: it goes on, or is over. */
   readonly signalled: Latch.Latch
   looking: Fiber.Fiber<unknown, unknown> | undefined
 }
@@ -30,7 +29,7 @@ interface Watched {
  * close. However many read a run, it is looked at once.
  */
 export const make = Effect.gen(function* () {
-  const log = yield* RunEventRepo
+  const events = yield* RunEventRepo
   const signals = yield* Signals
   const watched = new Map<RunId, Watched>()
   const watching = yield* FiberSet.make()
@@ -39,7 +38,7 @@ export const make = Effect.gen(function* () {
     Stream.runForEach((signal) => {
       const run = "id" in signal && signal.type !== "watch" ? watched.get(signal.id) : undefined
       if (run === undefined || !("id" in signal)) return Effect.void
-      // It told more, or it is over or goes on: of that we want to hear more.
+      // Where it goes on, somebody else may execute it now, and has to hear that it is watched.
       return signal.type === "events" ? wake(run) : Effect.andThen(wake(run), run.signalled.open)
     }),
     Effect.forkScoped
@@ -60,7 +59,7 @@ export const make = Effect.gen(function* () {
     })
     yield* announce
     while (true) {
-      const now = yield* Effect.option(log.glance(id))
+      const now = yield* Effect.option(events.glance(id))
       // A store that is away is for the readers to find out, too.
       if (Option.isNone(now) || Option.isNone(now.value)) yield* wake(run)
       else {

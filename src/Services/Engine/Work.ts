@@ -46,7 +46,7 @@ export class Work extends Context.Service<
           Effect.map((result) => completed(run, result, log)),
           Effect.raceFirst(log.flushing),
           Effect.catchTags({
-            ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), undefined),
+            ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), parked),
             InferenceError: ({ error, reason }) =>
               Effect.as(
                 Effect.logWarning("a model gave no answer", { reason, error }),
@@ -62,13 +62,15 @@ export class Work extends Context.Service<
             )
           )
         )
-        return ending === undefined ? "WAITING_APPROVAL" : yield* finish(run, ending, log)
+        return ending === parked ? parked : yield* finish(run, ending, log)
       })
 
       return Work.of({ execute })
     })
   )
 }
+
+const parked = "WAITING_APPROVAL" as const
 
 const completed = (
   { turn }: StoredRun,
@@ -98,22 +100,21 @@ const makePerform = Effect.gen(function* () {
 
   const lookUp = Effect.fnUntraced(function* (run: StoredRun) {
     const agent = run.agentId === null ? null : Option.getOrNull(yield* agents.find(run.agentId))
-    const hasJournal = !ExecutionLog.isFirst(run)
     return {
-      finished: hasJournal ? yield* journals.steps(run.id) : new Map(),
       request: {
         choice: modelChoice(run.workspaceId, agent, run),
         system: agent?.systemPrompt ?? null,
         messages: yield* messagesOf(run)
       },
       tools: yield* toolSource.tools(run),
-      permit: yield* permissions.permissions(run, hasJournal)
+      permit: yield* permissions.permitOf(run, !ExecutionLog.isFirst(run))
     }
   })
 
   return Effect.fn("Engine.perform")(function* (run: StoredRun, log: ExecutionLog.ExecutionLog) {
+    const finished = ExecutionLog.isFirst(run) ? new Map() : yield* patiently(journals.steps(run.id))
+    yield* log.resume(finished)
     const found = yield* patiently(lookUp(run))
-    yield* log.resume(found.finished)
-    return yield* loop.answer({ ...found, log, key: run.id, messageId: run.turn?.replyId ?? null })
+    return yield* loop.answer({ ...found, finished, log, key: run.id, messageId: run.turn?.replyId ?? null })
   })
 })

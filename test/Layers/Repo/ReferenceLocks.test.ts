@@ -68,7 +68,7 @@ const suite = () => {
       yield* runs.insert(run, start)
       const ending = Effect.gen(function* () {
         const sql = yield* PgClient
-        // An end has its run first, and then the slots of the workspace.
+        // An end has its run first, and then the counts of the workspace.
         yield* sql`select from runs where id = ${run.id} for update`
         const removing = yield* Effect.forkDetach(on(1, remove))
         yield* on(1, Postgres.untilWaiting(1))

@@ -51,7 +51,7 @@ export const newRun = (workspaceId: WorkspaceId): StoredRun => ({
   connectorIds: null
 })
 
-/** What the server holds at one moment: `wrong` counts the workspaces whose slots differ from their runs. */
+/** What the server holds at one moment: `wrong` counts the workspaces whose counts differ from their runs. */
 export const counts = Effect.gen(function* () {
   const sql = yield* PgClient
   const [row] = yield* sql<{ most: number; running: number; open: number; wrong: number }>`

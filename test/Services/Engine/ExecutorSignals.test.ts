@@ -44,7 +44,7 @@ describe("Runs begin within a millisecond", () => {
     }).pipe(Effect.provide(layerScripted({ runsPerWorkspace: 1 })))
   )
 
-  it.effect("on another node, where this one has no slot for them", () =>
+  it.effect("on another node, where this one has no place for them", () =>
     Effect.gen(function* () {
       const { create, model } = yield* subject
       yield* start
@@ -86,7 +86,7 @@ describe("Runs begin within a millisecond", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
-  it.effect("of a place in their workspace falling free, where slots are free all along", () =>
+  it.effect("of a place in their workspace falling free, where places are free all along", () =>
     Effect.gen(function* () {
       const { create, model } = yield* subject
       const gate = yield* makeGate
@@ -103,7 +103,7 @@ describe("Runs begin within a millisecond", () => {
     }).pipe(Effect.provide(layerScripted({ runsPerWorkspace: 1, runConcurrency: 4 })))
   )
 
-  it.effect("of the start of an executor, as many as it has slots", () =>
+  it.effect("of the start of an executor, as many as it has places", () =>
     Effect.gen(function* () {
       const { create, model } = yield* subject
       yield* Effect.replicateEffect(create, 7)
@@ -113,7 +113,7 @@ describe("Runs begin within a millisecond", () => {
     }).pipe(Effect.provide(layerScripted({ runConcurrency: 5 })))
   )
 
-  it.effect("of the start of an executor, as many as it has slots of those whose lease has ended", () =>
+  it.effect("of the start of an executor, as many as it has places of those whose lease has ended", () =>
     Effect.gen(function* () {
       const { create, model } = yield* subject
       yield* Effect.replicateEffect(create, 7)
@@ -133,7 +133,7 @@ describe("Turns begin within a millisecond", () => {
     yield* (yield* Chat).send(user, { workspaceId, content: "hi" })
   })
 
-  it.effect("on another node, where this one has no slot for them", () =>
+  it.effect("on another node, where this one has no place for them", () =>
     Effect.gen(function* () {
       const given = yield* subject
       yield* send(given)
@@ -146,7 +146,7 @@ describe("Turns begin within a millisecond", () => {
     }).pipe(Effect.provide(layerScripted({ turnConcurrency: 1 })))
   )
 
-  it.effect("of a slot falling free", () =>
+  it.effect("of a place falling free", () =>
     Effect.gen(function* () {
       const given = yield* subject
       const gate = yield* makeGate
@@ -163,7 +163,7 @@ describe("Turns begin within a millisecond", () => {
 })
 
 describe("Work stops within a millisecond", () => {
-  it.effect("of the moment that its run is cancelled, and another has its slot", () =>
+  it.effect("of the moment that its run is cancelled, and another has its place", () =>
     Effect.gen(function* () {
       const { create, model, runs, stopped, user } = yield* subject
       yield* start

@@ -159,7 +159,7 @@ describe("A run that is taken again while its first execution is slow to stop", 
     }).pipe(Effect.provide(layerFaulty({ runConcurrency: 2 })))
   )
 
-  it.effect("has its slot to itself when that has stopped", () =>
+  it.effect("has its place to itself when that has stopped", () =>
     Effect.gen(function* () {
       const { create, gate, loseLease, model, stubborn } = yield* takenAgain
       yield* loseLease("fails")
@@ -191,7 +191,7 @@ describe("A run that is taken again while its first execution is slow to stop", 
 })
 
 describe("An executor at work", () => {
-  it.effect("looks for what others left once a second, however often slots fall free", () =>
+  it.effect("looks for what others left once a second, however often places fall free", () =>
     Effect.gen(function* () {
       const { create, model } = yield* subject
       const faults = yield* Faults

@@ -9,7 +9,7 @@ import { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { RunId } from "../../../src/Schemas/Ids.ts"
 import type { NumberedEvent } from "../../../src/Schemas/RunEvent.ts"
 import { Chat } from "../../../src/Services/Chat.ts"
-import { Dispatch } from "../../../src/Services/Engine/Dispatch.ts"
+import { LocalExecutors } from "../../../src/Services/Engine/LocalExecutors.ts"
 import { RunEvents } from "../../../src/Services/Engine/RunEvents.ts"
 import { Work } from "../../../src/Services/Engine/Work.ts"
 import { Engine } from "../../../src/Services/Engine.ts"
@@ -247,7 +247,7 @@ describe("Turns of one node", () => {
   it.effect("find room where they are posted, also while others are claimed", () =>
     Effect.gen(function* () {
       const faults = yield* Faults
-      const turns = (yield* (yield* Dispatch).local("turn")) ?? assert.fail()
+      const turns = (yield* (yield* LocalExecutors).local("turn")) ?? assert.fail()
       const claimed = yield* makeGate
       faults.before = (call) => (call === "claim" ? claimed.wait : Effect.void)
       yield* (yield* Signals).publish({ type: "runs", kind: "turn" })

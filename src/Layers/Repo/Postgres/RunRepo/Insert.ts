@@ -14,24 +14,26 @@ const inserted = onlyRow(Schema.Struct({ status: RunStatus }))
 /** `workspace as (…), … room as (…)`: a row of `room` if the workspace has a place that no run waits for. */
 const roomFor = (sql: PgClient, given: StoredRun, perWorkspace: number) => {
   // Before the counts of the workspace, for which others may wait with a run that a removal of these waits for.
-  const referred = (name: string, table: string, id: string | null) => sql`
+  const named = [
+    { name: "agent", table: "agents", id: given.agentId },
+    { name: "job", table: "cron_jobs", id: given.cronJobId },
+    { name: "key", table: "provider_keys", id: given.providerKeyId }
+  ].filter(({ id }) => id !== null && perWorkspace > 0)
+  const referred = named.map(
+    ({ id, name, table }) => sql`
     ${sql.literal(name)} as materialized (
-      select id from ${sql.literal(table)}
-      where id = ${id} and ${perWorkspace}::int > 0
-      for key share
-    )`
+      select id from ${sql.literal(table)} where id = ${id} for key share
+    ), `
+  )
+  const locked = named.map(({ name }) => sql.literal(` and (select count(*) from ${name}) >= 0`))
   return sql`
     workspace as materialized (
       select id from workspaces
       where id = ${given.workspaceId} and ${perWorkspace}::int > 0
       for key share
-    ), ${referred("agent", "agents", given.agentId)},
-    ${referred("job", "cron_jobs", given.cronJobId)},
-    ${referred("key", "provider_keys", given.providerKeyId)},
-    room as (
+    ), ${sql.join("", false)(referred)}room as (
       select 1 from run_slots
-      where workspace_id = (select id from workspace) and queued = 0
-        and (select count(*) from agent) + (select count(*) from job) + (select count(*) from key) >= 0
+      where workspace_id = (select id from workspace) and queued = 0${sql.join("", false)(locked)}
         and running < ${perWorkspace}::int
       for update
     )`

@@ -20,9 +20,9 @@ export const allowed: Permission = { type: "allowed" }
  * Calls a tool, if there is one and it may be called. What goes wrong in it is a result for the model, cut to
  * a size that can be kept; taking longer than `timeoutMillis` ends the work.
  */
-export const callTool = Effect.fn("ToolCalls.callTool")(function* (
+export const callTool = Effect.fn("Engine.callTool")(function* (
   tool: Tool | undefined,
-  permission: Permission,
+  permission: Exclude<Permission, { type: "undecided" }>,
   call: ToolCall,
   timeoutMillis: number
 ) {
@@ -55,7 +55,7 @@ interface Outcome {
 
 const failed = (error: string): Outcome => ({ result: error, isError: true })
 
-/** Every call that was told of has a result, also where the work ends before it. */
+/** The result of a call that was told of, where a limit ends the work before it. */
 export const brokenOff = ({ id, name }: ToolCall, reason: string): ToolResult => ({
   id,
   name,

@@ -6,21 +6,23 @@ import * as Stream from "effect/Stream"
 import type { RunId } from "../../Schemas/Ids.ts"
 import { Signals } from "../Signals.ts"
 
-/** More than `Watch` lets pass until it says again that somebody watches. */
+/** How long a run counts as watched once a signal said so. */
 const watchedMillis = 5_000
+/** How often whoever watches says so again. */
+export const announceMillis = watchedMillis - 1_000
 /** Of more runs, the one is forgotten that was heard of least lately: its readers look by themselves. */
 const mostWatched = 1_000
 
-/** Which runs somebody watches on another node, as signals say. */
-export class Watchers extends Context.Service<
-  Watchers,
+/** Which runs somebody watches on any node, as signals say: where they are executed, that makes events signals too. */
+export class WatchedRuns extends Context.Service<
+  WatchedRuns,
   {
     /** Whether somebody watches the events of this run: that was said within the last 5 s. */
     readonly isWatched: (id: RunId) => Effect.Effect<boolean>
   }
->()("agentd/Services/Engine/Watchers") {
+>()("agentd/Services/Engine/WatchedRuns") {
   static readonly layer = Layer.effect(
-    Watchers,
+    WatchedRuns,
     Effect.gen(function* () {
       const signals = yield* Signals
       const until = new Map<RunId, number>()
@@ -35,7 +37,7 @@ export class Watchers extends Context.Service<
         Stream.runForEach((signal) => (signal.type === "watch" ? heard(signal.id) : Effect.void)),
         Effect.forkScoped
       )
-      return Watchers.of({
+      return WatchedRuns.of({
         isWatched: (id) => Effect.map(Clock.currentTimeMillis, (at) => (until.get(id) ?? 0) > at)
       })
     })

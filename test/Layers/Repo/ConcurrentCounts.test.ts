@@ -16,61 +16,63 @@ const remove = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
 
 /** A deadlock is Unavailable to its victim: it fails these tests as an error. */
 const suite = () => {
-  it.live("keeps the counts of slots through every change of a run, and the removal of its workspace", () =>
-    Effect.gen(function* () {
-      const { on } = yield* makeNodes(1)
-      yield* on(
-        0,
-        Effect.gen(function* () {
-          const repo = yield* RunRepo
-          const workspaceId = yield* makeWorkspace
-          const expect = Effect.fnUntraced(function* (running: number, open: number, what: string) {
-            assert.deepStrictEqual(yield* counts, { most: running, running, open, wrong: 0 }, what)
-          })
-          const claim = (leaseMillis: number) =>
-            repo.claim({ worker: "w", limit: 2, leaseMillis, perWorkspace: 8 })
-          const take = { worker: "v", limit: 9, leaseMillis: 0 }
-          yield* expect(0, 0, "a new workspace")
-          for (let n = 0; n < 6; n++) yield* repo.insert(newRun(workspaceId))
-          yield* repo.insert({ ...newRun(workspaceId), status: "WAITING_APPROVAL" })
-          yield* expect(0, 6, "insert")
-          const [one, two] = yield* claim(0)
-          if (one === undefined || two === undefined) return assert.fail()
-          yield* expect(2, 6, "claim")
-          yield* repo.cancel(one.id, at())
-          yield* expect(1, 5, "cancel of a RUNNING run")
-          yield* repo.cancel(one.id, at())
-          yield* repo.finish(executionOf("w", one), completed, times)
-          yield* repo.renew("w", [two], 0)
-          yield* expect(1, 5, "what is refused or changes no status")
-          const [taken] = yield* repo.takeOver({ ...take, maxCrashes: 3 })
-          yield* expect(1, 5, "takeover")
-          yield* repo.finish(executionOf("v", taken ?? assert.fail()), completed, times)
-          yield* repo.finish(executionOf("v", taken ?? assert.fail()), completed, times)
-          yield* expect(0, 4, "finish")
-          yield* claim(0)
-          yield* repo.release("w", { crashed: false, maxCrashes: 1 })
-          yield* expect(0, 4, "release")
-          yield* claim(0)
-          yield* repo.release("w", { crashed: true, maxCrashes: 1 })
-          yield* expect(0, 2, "release after one crash too many")
-          yield* claim(0)
-          yield* repo.takeOver({ ...take, maxCrashes: 1 })
-          yield* expect(0, 0, "takeover after one crash too many")
-          const direct = newRun(workspaceId)
-          yield* repo.insert(direct, { worker: "w", leaseMillis: minute, perWorkspace: 1 })
-          yield* repo.insert(newRun(workspaceId), { worker: "w", leaseMillis: minute, perWorkspace: 1 })
-          yield* expect(1, 2, "direct start")
-          const sql = yield* PgClient
-          yield* sql`delete from runs where id = ${direct.id}`
-          yield* expect(0, 1, "removal of a run")
-          yield* remove(workspaceId)
-          const [left] = yield* sql`select (select count(*)::int from run_slots) as slots,
+  it.live(
+    "keeps the counts of a workspace through every change of a run, and the removal of its workspace",
+    () =>
+      Effect.gen(function* () {
+        const { on } = yield* makeNodes(1)
+        yield* on(
+          0,
+          Effect.gen(function* () {
+            const repo = yield* RunRepo
+            const workspaceId = yield* makeWorkspace
+            const expect = Effect.fnUntraced(function* (running: number, open: number, what: string) {
+              assert.deepStrictEqual(yield* counts, { most: running, running, open, wrong: 0 }, what)
+            })
+            const claim = (leaseMillis: number) =>
+              repo.claim({ worker: "w", limit: 2, leaseMillis, perWorkspace: 8 })
+            const take = { worker: "v", limit: 9, leaseMillis: 0 }
+            yield* expect(0, 0, "a new workspace")
+            for (let n = 0; n < 6; n++) yield* repo.insert(newRun(workspaceId))
+            yield* repo.insert({ ...newRun(workspaceId), status: "WAITING_APPROVAL" })
+            yield* expect(0, 6, "insert")
+            const [one, two] = yield* claim(0)
+            if (one === undefined || two === undefined) return assert.fail()
+            yield* expect(2, 6, "claim")
+            yield* repo.cancel(one.id, at())
+            yield* expect(1, 5, "cancel of a RUNNING run")
+            yield* repo.cancel(one.id, at())
+            yield* repo.finish(executionOf("w", one), completed, times)
+            yield* repo.renew("w", [two], 0)
+            yield* expect(1, 5, "what is refused or changes no status")
+            const [taken] = yield* repo.takeOver({ ...take, maxCrashes: 3 })
+            yield* expect(1, 5, "takeover")
+            yield* repo.finish(executionOf("v", taken ?? assert.fail()), completed, times)
+            yield* repo.finish(executionOf("v", taken ?? assert.fail()), completed, times)
+            yield* expect(0, 4, "finish")
+            yield* claim(0)
+            yield* repo.release("w", { crashed: false, maxCrashes: 1 })
+            yield* expect(0, 4, "release")
+            yield* claim(0)
+            yield* repo.release("w", { crashed: true, maxCrashes: 1 })
+            yield* expect(0, 2, "release after one crash too many")
+            yield* claim(0)
+            yield* repo.takeOver({ ...take, maxCrashes: 1 })
+            yield* expect(0, 0, "takeover after one crash too many")
+            const direct = newRun(workspaceId)
+            yield* repo.insert(direct, { worker: "w", leaseMillis: minute, perWorkspace: 1 })
+            yield* repo.insert(newRun(workspaceId), { worker: "w", leaseMillis: minute, perWorkspace: 1 })
+            yield* expect(1, 2, "direct start")
+            const sql = yield* PgClient
+            yield* sql`delete from runs where id = ${direct.id}`
+            yield* expect(0, 1, "removal of a run")
+            yield* remove(workspaceId)
+            const [left] = yield* sql`select (select count(*)::int from run_slots) as counts,
             (select count(*)::int from runs) as runs`
-          assert.deepStrictEqual(left, { slots: 0, runs: 0 })
-        })
-      )
-    })
+            assert.deepStrictEqual(left, { counts: 0, runs: 0 })
+          })
+        )
+      })
   )
 
   it.live("keeps the counts while 4 nodes insert, claim, end, cancel, release and remove a workspace", () =>
@@ -187,5 +189,5 @@ const suite = () => {
   )
 }
 
-if (Postgres.hasPostgres) describe("Run slots on PostgreSQL", suite)
-else describe.skip(Postgres.skipped("Run slots on PostgreSQL"), suite)
+if (Postgres.hasPostgres) describe("Counts of workspaces on PostgreSQL", suite)
+else describe.skip(Postgres.skipped("Counts of workspaces on PostgreSQL"), suite)

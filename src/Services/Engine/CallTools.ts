@@ -7,10 +7,10 @@ import { toolAnswered, toolCalled } from "../../Schemas/RunEvent.ts"
 import type { ToolCall, ToolDefinition, ToolResult } from "../../Schemas/Tool.ts"
 import type { SettingsShape } from "../Settings.ts"
 import { IdempotencyKey, type Tool } from "../ToolSource.ts"
+import { allowed, brokenOff, callTool, type Permission } from "./CallTool.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
 import { patiently } from "./Patience.ts"
 import { type Steps, step } from "./Step.ts"
-import { allowed, brokenOff, callTool, type Permission } from "./ToolCalls.ts"
 
 export interface Calling {
   readonly tools: ReadonlyArray<Tool>
@@ -38,7 +38,7 @@ const makeTelling = Effect.fnUntraced(function* (calls: ReadonlyArray<ToolCall>,
         results[position] = result
         return tell
       }),
-    /** Every call that was told of gets a result, also where the work ends before it. */
+    /** Gives every other call that was told of a result: a limit ends the work. */
     breakOff: (reason: string) =>
       Effect.suspend(() => {
         for (const [position, call] of calls.entries()) results[position] ??= brokenOff(call, reason)
@@ -51,7 +51,7 @@ const makeTelling = Effect.fnUntraced(function* (calls: ReadonlyArray<ToolCall>,
  * Makes the calls of one model answer, the steps from `first` on, a bounded number of them at the same time. The
  * permitted ones are done when `ApprovalNeeded` is told of those that nobody has decided about.
  */
-export const callTools = Effect.fn("Engine.callTools")(function* (
+export const callTools = Effect.fnUntraced(function* (
   calls: ReadonlyArray<ToolCall>,
   first: number,
   steps: Steps,

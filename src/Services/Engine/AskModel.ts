@@ -10,7 +10,7 @@ import type { Model } from "../Inference.ts"
 import type { SettingsShape } from "../Settings.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
 
-export interface Question<E> {
+interface Question<E> {
   /** Looked up when it is asked. */
   readonly model: Effect.Effect<Model, E>
   /** All messages: what the model is shown of them is cut to the budget of tokens. */

@@ -7,22 +7,22 @@ import type { Executions } from "./Executions.ts"
 
 /** An executor of this process, as those who make runs see it. */
 export interface LocalExecutor extends Pick<Executions, "reserve" | "giveBack" | "begin"> {
-  /** Takes nothing new, waits `millis` at most for what is under way, and hands the rest back. */
+  /** As `Executions.drain`, and then hands back what was not over. */
   readonly drain: (millis: number) => Effect.Effect<void>
 }
 
-/** Lets a run begin in this process without waiting for a claim, if an executor of its kind runs here. */
-export class Dispatch extends Context.Service<
-  Dispatch,
+/** The executors of this process: by them a run begins here without waiting for a claim. */
+export class LocalExecutors extends Context.Service<
+  LocalExecutors,
   {
     /** Until the scope closes. */
     readonly attach: (kind: RunKind, executor: LocalExecutor) => Effect.Effect<void, never, Scope.Scope>
     readonly local: (kind: RunKind) => Effect.Effect<LocalExecutor | undefined>
   }
->()("agentd/Services/Engine/Dispatch") {
-  static readonly layer = Layer.sync(Dispatch, () => {
+>()("agentd/Services/Engine/LocalExecutors") {
+  static readonly layer = Layer.sync(LocalExecutors, () => {
     const attached = new Map<RunKind, LocalExecutor>()
-    return Dispatch.of({
+    return LocalExecutors.of({
       attach: (kind, executor) =>
         Effect.acquireRelease(
           Effect.sync(() => void attached.set(kind, executor)),
