@@ -1,3 +1,7 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { assert, it } from "@effect/vitest"
+import type * as Layer from "effect/Layer"
+import type * as Repo from "../../../src/Layers/Repo.ts"
 import * as AgentRepo from "../../contract/AgentRepo.ts"
 import * as ApprovalRepo from "../../contract/ApprovalRepo.ts"
 import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
@@ -23,39 +27,51 @@ import * as Transaction from "../../contract/Transaction.ts"
 import * as TransactionBound from "../../contract/TransactionBound.ts"
 import * as UserRepo from "../../contract/UserRepo.ts"
 import * as WorkspaceRepo from "../../contract/WorkspaceRepo.ts"
-import { onEveryBackend } from "../../support/Backends.ts"
+import { type It, onEveryBackend } from "../../support/Backends.ts"
+
+type Named<S> = S extends { readonly key: `agentd/Services/${infer Name}` } ? Name : never
+
+/** What each backend gives a service: a new port is missing below. */
+type Port = Named<Layer.Success<typeof Repo.layerMemory>>
+
+const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => void }>>> = {
+  UserRepo: [UserRepo],
+  TokenRepo: [TokenRepo],
+  WorkspaceRepo: [WorkspaceRepo],
+  ProjectRepo: [ProjectRepo],
+  ProviderKeyRepo: [ProviderKeyRepo],
+  AgentRepo: [AgentRepo],
+  CronJobRepo: [CronJobRepo],
+  CronFireRepo: [CronFireRepo],
+  ConnectorRepo: [ConnectorRepo],
+  ConversationRepo: [ConversationRepo, ConversationTurns],
+  RunRepo: [RunRepo, RunClaims, RunFairness, RunTakeOver, RunEnds],
+  RunJournal: [RunJournal, RunTurns],
+  RunEventRepo: [RunEvents, RunPrune],
+  ApprovalRepo: [ApprovalRepo],
+  MemoryRepo: [MemoryRepo, Order],
+  Transaction: [Transaction],
+  // With transactions.
+  DatabaseHealth: [],
+  // Signals.test.ts and Transfer.test.ts: each backend promises something else.
+  Signals: [],
+  Transfer: []
+}
 
 onEveryBackend("Repositories", (it) => {
-  for (const { suite } of [
-    UserRepo,
-    TokenRepo,
-    WorkspaceRepo,
-    ProjectRepo,
-    ProviderKeyRepo,
-    AgentRepo,
-    CronJobRepo,
-    CronFireRepo,
-    ConnectorRepo,
-    ConversationRepo,
-    ConversationTurns,
-    RunRepo,
-    RunClaims,
-    RunFairness,
-    RunTakeOver,
-    RunEnds,
-    RunJournal,
-    RunTurns,
-    RunEvents,
-    RunPrune,
-    ApprovalRepo,
-    MemoryRepo,
-    Order,
-    Transaction
-  ]) {
-    suite(it)
-  }
+  for (const { suite } of Object.values(suites).flat()) suite(it)
 })
 
 onEveryBackend("Repositories with half a second for the database", TransactionBound.suite, {
   databaseTimeoutMillis: 500
+})
+
+it("are all that test/contract has", () => {
+  const folder = new URL("../../contract/", import.meta.url)
+  const here = readFileSync(import.meta.filename, "utf8")
+  const written = readdirSync(folder).filter((file) =>
+    readFileSync(new URL(file, folder), "utf8").includes("export const suite")
+  )
+  assert.isAbove(written.length, 20)
+  for (const file of written) assert.include(here, `"../../contract/${file}"`)
 })
