@@ -1,0 +1,59 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { StoredApproval } from "../../../src/Schemas/Approval.ts"
+import type { RunId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import { newRun } from "../../../src/Schemas/Run.ts"
+import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
+import * as Permissions from "../../../src/Services/Engine/Permissions.ts"
+import { layerAtRest } from "../../support/Service.ts"
+
+const tool = { name: "remember", description: "", parameters: { type: "object" }, readOnly: false }
+const call = { id: "c1", name: "remember", arguments: { key: "city", value: { de: ["Bonn", "Köln"] } } }
+const run = newRun({
+  id: "run_1" as RunId,
+  workspaceId: "workspace_1" as WorkspaceId,
+  prompt: "work",
+  createdAt: new Date(0)
+})
+
+/** What a run may do that goes on after `decision` about `call`. */
+const permitAfter = Effect.fnUntraced(function* (decision: Pick<StoredApproval, "reason" | "status">) {
+  let asked: ReadonlyArray<StoredApproval> = []
+  const repo = { ...(yield* ApprovalRepo), ofRun: () => Effect.sync(() => asked) }
+  const permissions = yield* Effect.provideService(Permissions.make, ApprovalRepo, repo)
+  asked = (yield* permissions.questions(run, [call])).map((question) => ({ ...question, ...decision }))
+  return yield* permissions.permitOf(run, true)
+})
+
+describe("The decision about a call", () => {
+  it.effect("allows this very call, whatever the order of its fields", () =>
+    Effect.gen(function* () {
+      const permit = yield* permitAfter({ status: "APPROVED", reason: null })
+      assert.deepStrictEqual(yield* permit(call, tool), { type: "allowed" })
+      const turned = { value: { de: ["Bonn", "Köln"] }, key: "city" }
+      assert.deepStrictEqual(yield* permit({ ...call, arguments: turned }, tool), { type: "allowed" })
+      assert.deepStrictEqual(yield* permit({ ...call, id: "c2" }, tool), { type: "undecided" })
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
+  it.effect.each([
+    ["another value", { arguments: { key: "city", value: { de: ["Bonn", "Mainz"] } } }],
+    ["another order", { arguments: { key: "city", value: { de: ["Köln", "Bonn"] } } }],
+    ["another tool", { name: "forget" }]
+  ] as const)("allows nothing else under its id: %s", ([, others]) =>
+    Effect.gen(function* () {
+      const permit = yield* permitAfter({ status: "APPROVED", reason: null })
+      assert.deepStrictEqual(yield* permit({ ...call, ...others }, tool), {
+        type: "rejected",
+        reason: "its arguments are others now"
+      })
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
+  it.effect.each(["REJECTED", "EXPIRED", "PENDING"] as const)("allows nothing when it is %s", (status) =>
+    Effect.gen(function* () {
+      const permit = yield* permitAfter({ status, reason: "not in Bonn" })
+      assert.deepStrictEqual(yield* permit(call, tool), { type: "rejected", reason: "not in Bonn" })
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+})
