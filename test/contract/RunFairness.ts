@@ -145,17 +145,22 @@ export const suite = (it: It) =>
       })
     )
 
-    it.effect("takes the oldest of a workspace where one alone may run, those of one moment by id", () =>
-      Effect.gen(function* () {
-        const { a, claim, runs, workspaceId } = yield* subject
-        const ids = yield* Effect.replicateEffect(newId<RunId>("run"), 3)
-        for (const id of ids.toReversed()) yield* makeRun(workspaceId, { id, createdAt: at(1) })
-        const oldest = yield* makeRun(workspaceId, { createdAt: at() })
-        for (const id of [oldest.id, ...ids]) {
-          const [claimed, ...rest] = yield* claim(a, { perWorkspace: 1 })
-          assert.deepStrictEqual([claimed?.id, rest], [id, []])
-          yield* runs.finish(executionOf(a, claimed ?? assert.fail()), completed, times)
-        }
-      })
+    it.effect.each<[number, number]>([
+      [1, 100],
+      [8, 1]
+    ])(
+      "takes the oldest of a workspace, those of one moment by id, where %d may run and %d be taken",
+      ([perWorkspace, limit]) =>
+        Effect.gen(function* () {
+          const { a, claim, runs, workspaceId } = yield* subject
+          const ids = yield* Effect.replicateEffect(newId<RunId>("run"), 3)
+          for (const id of ids.toReversed()) yield* makeRun(workspaceId, { id, createdAt: at(1) })
+          const oldest = yield* makeRun(workspaceId, { createdAt: at() })
+          for (const id of [oldest.id, ...ids]) {
+            const [claimed, ...rest] = yield* claim(a, { perWorkspace, limit })
+            assert.deepStrictEqual([claimed?.id, rest], [id, []])
+            yield* runs.finish(executionOf(a, claimed ?? assert.fail()), completed, times)
+          }
+        })
     )
   })
