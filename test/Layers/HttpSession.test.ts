@@ -43,16 +43,17 @@ describe("The session cookie", () => {
     }).pipe(Effect.provide(layerOffline()))
   )
 
-  it.effect("is secure where the browser came over https to a proxy, and only there", () =>
+  it.effect("is secure where the browser came over https, by itself or to a proxy, and only there", () =>
     Effect.gen(function* () {
       const { send } = yield* makeWeb
       const { token } = yield* makeTenant()
-      const isSecure = (headers: Readonly<Record<string, string>>) =>
+      const isSecure = (headers: Readonly<Record<string, string>>, origin = "http://agentd.test") =>
         Effect.map(
-          send("POST", "/api/session", { token, headers }),
+          send("POST", "/api/session", { token, headers, origin }),
           (answer) => "secure" in cookieOf(answer).attributes
         )
       assert.isTrue(yield* isSecure(https))
+      assert.isTrue(yield* isSecure({}, "https://agentd.test"))
       assert.isFalse(yield* isSecure({}))
       assert.isFalse(yield* isSecure({ "x-forwarded-proto": "http" }))
     }).pipe(Effect.provide(layerOffline()))

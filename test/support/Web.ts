@@ -68,6 +68,7 @@ export const makeWeb = Effect.gen(function* () {
     path: string,
     options: {
       readonly token?: string
+      readonly origin?: string
       readonly json?: unknown
       readonly body?: string | Buffer<ArrayBuffer>
       readonly headers?: Readonly<Record<string, string>>
@@ -76,7 +77,7 @@ export const makeWeb = Effect.gen(function* () {
     Effect.promise(async () => {
       const body = options.json === undefined ? options.body : JSON.stringify(options.json)
       const response = await web.handler(
-        new Request(`http://agentd.test${path}`, {
+        new Request(`${options.origin ?? "http://agentd.test"}${path}`, {
           method,
           ...(body !== undefined && { body }),
           headers: {

@@ -43,7 +43,7 @@ const setCookie = (value: string, expires: Date) =>
       HttpServerResponse.setCookie(response, cookieName, value, {
         httpOnly: true,
         sameSite: "lax",
-        secure: request.headers["x-forwarded-proto"] === "https" || request.url.startsWith("https:"),
+        secure: request.headers["x-forwarded-proto"] === "https" || request.originalUrl.startsWith("https:"),
         path: "/",
         expires
       })
