@@ -1,0 +1,159 @@
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import * as Embedded from "../../src/Layers/Repo/Postgres/Embedded.ts"
+import { type Asked, listedTool, startScripted } from "../support/Mcp.ts"
+import { client, emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
+import { makeClient, makeDataDir, type Server, startServer } from "../support/Process.ts"
+import { until } from "../support/Until.ts"
+
+/** What the version before left behind when it was killed; the head of the file says what was going on. */
+const dump = readFileSync(resolve(import.meta.dirname, "../fixtures/migration-0007.sql"), "utf8")
+const token = "agentd_EFVgH8nIEswZMYd58M9gKyOGk5rI2iytG0UaM5r82gw"
+const workspaceId = "ws_01m812c5wpd9757b61twmvynx1"
+const secretKey = Buffer.alloc(32, 7).toString("base64")
+
+const page = { type: "object", properties: { page: { type: "string" } }, required: ["page"] }
+const described = [
+  listedTool("write", { description: "Writes a page", inputSchema: page }),
+  listedTool("read", {
+    description: "Reads a page",
+    inputSchema: page,
+    annotations: { readOnlyHint: true }
+  })
+]
+
+const restore = (sql: PgClient.PgClient, toolsUrl: string) =>
+  Effect.gen(function* () {
+    const statements = dump.replaceAll("http://127.0.0.1:65001/mcp", toolsUrl)
+    // A prepared statement is one statement.
+    yield* sql.unsafe(`do $once$ begin execute $dump$ ${statements} $dump$; end $once$`)
+    // They were asked on the day of the dump, and have a day.
+    yield* sql`update approvals set expires_at = clock_timestamp() + interval '1 day'`
+  })
+
+/** Makes a database as the dump has it, and says by which environment it is used. */
+interface Store {
+  readonly make: (toolsUrl: string) => Effect.Effect<Readonly<Record<string, string>>, never, Scope.Scope>
+}
+
+const remote: Store = {
+  make: (toolsUrl) =>
+    Effect.gen(function* () {
+      const url = yield* emptyDatabase
+      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, toolsUrl)).pipe(
+        Effect.provide(client(url)),
+        Effect.orDie
+      )
+      return { DATABASE_URL: url }
+    })
+}
+
+const embedded: Store = {
+  make: (toolsUrl) =>
+    Effect.gen(function* () {
+      const dataDir = yield* Effect.acquireRelease(Effect.sync(makeDataDir), ({ remove }) =>
+        Effect.sync(remove)
+      )
+      const limits = { startLimitMillis: 280_000, batchLimitMillis: 280_000 }
+      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, toolsUrl)).pipe(
+        Effect.provide(Embedded.layer({ dataDir: dataDir.path, limits })),
+        Effect.orDie
+      )
+      return { AGENTD_DATA_DIR: dataDir.path }
+    })
+}
+
+const upgraded = (name: string, store: Store, isThere: boolean) =>
+  describe.skipIf(!isThere)(isThere ? name : skipped(name), () => {
+    const scope = Scope.makeUnsafe()
+    const written: Array<string> = []
+    let server: Server
+
+    beforeAll(async () => {
+      const answer = ({ method, params }: Asked) => {
+        if (method === "tools/call") written.push(`${params.name} ${params.arguments.page}`)
+        return undefined
+      }
+      const tools = await Effect.runPromise(Scope.provide(startScripted({ tools: described, answer }), scope))
+      const env = await Effect.runPromise(Scope.provide(store.make(tools.url), scope))
+      server = await startServer({
+        ...env,
+        AGENTD_SECRET_KEY: secretKey,
+        AGENTD_ALLOW_PRIVATE_ADDRESSES: "true"
+      })
+    })
+    afterAll(async () => {
+      await server?.stop("SIGKILL")
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+    })
+
+    it("keeps what was stored, ends what was under way, and asks no more of what people are asked", async () => {
+      const { json, request } = makeClient(server.baseUrl, token)
+      const of = (path: string) => json("GET", `${path}?workspaceId=${workspaceId}`)
+
+      const { data: agents } = await of("/api/agents")
+      assert.deepInclude(agents[0], { name: "Writer", systemPrompt: "You write." })
+      assert.strictEqual(agents[0].providerKey.name, "Offline")
+      const { data: keys } = await of("/api/provider-keys")
+      assert.sameMembers(
+        keys.map((key: { readonly name: string }) => key.name),
+        ["Offline", "Sealed"]
+      )
+      const { data: memory } = await of("/api/chat/memory")
+      assert.deepInclude(memory[0], { key: "colour", value: "green", category: "taste" })
+      const { data: jobs } = await of("/api/cron-jobs")
+      assert.deepInclude(jobs[0], { name: "Yearly", schedule: "@yearly" })
+      const { data: connectors } = await of("/api/connectors")
+      assert.deepInclude(connectors[0], { type: "mcp", providerName: "docs", hasCredential: true })
+
+      const { data: approvals } = await of("/api/approvals")
+      assert.sameMembers(
+        approvals.map((approval: { readonly tool: string }) => approval.tool),
+        ["docs__write", "remember"]
+      )
+      for (const { id } of approvals) {
+        const decided = await request("POST", `/api/approvals/${id}`, { decision: "approve" })
+        assert.strictEqual(decided.status, 200)
+      }
+
+      let runs: ReadonlyArray<{ readonly status: string; readonly prompt: string; readonly output: string }> =
+        []
+      await until(async () => {
+        runs = (await of("/api/runs")).data
+        return runs.every(({ status }) => !["PENDING", "RUNNING", "WAITING_APPROVAL"].includes(status))
+      }, "every run is over")
+      assert.lengthOf(runs, 8)
+      for (const { output, prompt, status } of runs) {
+        assert.strictEqual(status, "COMPLETED", `${prompt}: ${output}`)
+        for (const [, name] of prompt.matchAll(/^call (\w+)/gm)) assert.include(output, `${name} returned`)
+      }
+      const { data: conversations } = await of("/api/chat/conversations")
+      let last: { readonly role: string; readonly content: string } | undefined
+      await until(async () => {
+        const { data } = await json("GET", `/api/chat/conversations/${conversations[0].id}`)
+        last = data.messages.at(-1)
+        return last?.role === "ASSISTANT"
+      }, "the turn is answered")
+      assert.include(last?.content, "read done")
+
+      // What had a result is not done again, what had none is done once.
+      assert.sameMembers(written, [
+        "write b",
+        "read slow turn",
+        "read slow 1",
+        "read slow 2",
+        "read slow 3",
+        "read c"
+      ])
+    })
+  })
+
+describe("a database of the version before", () => {
+  upgraded("PostgreSQL", remote, hasPostgres)
+  upgraded("the embedded database", embedded, true)
+})
