@@ -20,6 +20,9 @@ export const Approvals = HttpApiGroup.make("approvals")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the tool calls that wait for approval, oldest first",
+        description:
+          "`connector`, `address` (without secrets) and `description` say which tool it is; they are null of a " +
+          "built-in one.",
         transform: pages.transform
       })
     ),
@@ -31,7 +34,9 @@ export const Approvals = HttpApiGroup.make("approvals")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Allow or reject a tool call",
-        description: "The first decision wins, any other is a 409. The run goes on at once."
+        description:
+          "The first decision wins, any other is a 409. The run goes on at once. The decision is about this " +
+          "connector, address, tool, its definition and these arguments: on no other is the call made."
       })
     )
   )

@@ -87,6 +87,7 @@ export const layer = Layer.effect(
       toolConcurrency: defaults.toolConcurrency,
       historyTokens: yield* whole("AGENTD_HISTORY_TOKENS", defaults.historyTokens, 1000, 10_000_000),
       toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
+      toolWaitMillis: yield* seconds("AGENTD_TOOL_WAIT_SECONDS", defaults.toolWaitMillis, 86_400),
       allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES", defaults.allowPrivateAddresses),
       databasePool: yield* whole("AGENTD_DATABASE_POOL", defaults.databasePool, 1, 1000),
       maxOutputLength: defaults.maxOutputLength,

@@ -11,7 +11,13 @@ export const layer = Layer.effect(
     const builtin = yield* Builtin.make
     const connectors = yield* Connectors.make
     return ToolSource.of({
-      tools: (scope) => Effect.map(connectors.tools(scope), (tools) => [...builtin.tools(scope), ...tools])
+      builtin: builtin.tools,
+      find: connectors.find,
+      tools: (scope) =>
+        Effect.map(connectors.tools(scope), ({ absent, tools }) => ({
+          absent,
+          tools: [...builtin.tools(scope), ...tools]
+        }))
     })
   })
 )

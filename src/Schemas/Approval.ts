@@ -1,9 +1,11 @@
 import * as Schema from "effect/Schema"
+import { ConnectorReference } from "./Connector.ts"
 import { ApprovalId, RunId, UserId, WorkspaceId } from "./Ids.ts"
+import { sortedJson } from "./Json.ts"
 import type { AutonomyLevel, StoredRun } from "./Run.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
-import type { ToolCall } from "./Tool.ts"
+import { type BoundCall, identity, type ToolBinding } from "./ToolBinding.ts"
 
 export const ApprovalStatus = Schema.Literals(["PENDING", "APPROVED", "REJECTED", "EXPIRED"])
 export type ApprovalStatus = typeof ApprovalStatus.Type
@@ -15,6 +17,10 @@ export const Approval = Schema.Struct({
   runId: RunId,
   toolCallId: Schema.String,
   tool: Schema.String,
+  /** Of a connector's tool: which one it is of, where its server is (without secrets) and what it says of it. */
+  connector: Schema.NullOr(ConnectorReference),
+  address: Schema.NullOr(Schema.String),
+  description: Schema.NullOr(Schema.String),
   arguments: Schema.Json,
   status: ApprovalStatus,
   reason: Schema.NullOr(Schema.String),
@@ -42,26 +48,36 @@ export type StoredApproval = typeof StoredApproval.Type
 
 export const toApproval = ({ fingerprint: _, ...approval }: StoredApproval): Approval => approval
 
-/** Whether a tool is called only after somebody allowed it (CONTRACT.md section 5). */
-export const needsApproval = (level: AutonomyLevel, tool: { readonly readOnly: boolean }): boolean =>
-  level === "supervised" || (level === "semi-autonomous" && !tool.readOnly)
+/**
+ * Whether a tool is called only after somebody allowed it (CONTRACT.md section 5): a built-in one, which acts within
+ * the workspace alone, only where every call is asked about.
+ */
+export const needsApproval = (level: AutonomyLevel, binding: Pick<ToolBinding, "readOnly"> | null): boolean =>
+  level === "supervised" || (level === "semi-autonomous" && binding !== null && !binding.readOnly)
 
-/** What an approval is bound to: the tool and its exact arguments, whatever the order of their fields. */
-export const fingerprintText = ({ arguments: argument, name }: ToolCall): string =>
-  JSON.stringify([name, sorted(argument)])
-
-const sorted = (value: Schema.Json): Schema.Json => {
-  if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]))
-}
+/**
+ * What an approval is bound to: the tool and its exact arguments, whatever the order of their fields. A tool of a
+ * connector is its connector, address, name there and definition; any other, and all of calls that a version before
+ * has kept, is the name that the model said.
+ */
+export const fingerprintText = ({ arguments: argument, binding, name }: BoundCall): string =>
+  JSON.stringify([binding == null ? name : { tool: identity(binding) }, sortedJson(argument)])
 
 /** What a model is told of a call that somebody did not allow. */
 export const rejection = (reason: string | null): string =>
   reason === null || reason.trim() === ""
     ? "This call was not allowed by the person in charge."
     : `This call was not allowed by the person in charge: ${reason}`
+
+/** What a model is told of a call that was made of a tool that is another by now. */
+export const toolChanged = (wasApproved: boolean): string =>
+  wasApproved
+    ? "This call was not made: its tool was changed since the call was approved. Make it again if it still fits."
+    : "This call was not made: its tool was changed since. Make it again if it still fits."
+
+/** What a model is told of a call whose tool can't be had, where nobody waits for it. */
+export const notMade = (why: string, wasApproved: boolean): string =>
+  wasApproved ? `This call was approved, but it was not made: ${why}` : `This call was not made: ${why}`
 
 /** Why a run ends that nobody decided about in time. */
 export const notDecided = "nobody decided in time about a tool call that needs approval"

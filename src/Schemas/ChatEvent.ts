@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { ConnectorReference } from "./Connector.ts"
 import { Message } from "./Conversation.ts"
 import { AgentId, ConversationId, MessageId, RunId } from "./Ids.ts"
 import { Usage } from "./Usage.ts"
@@ -19,7 +20,11 @@ export const ChatEvent = Schema.Union([
   Schema.Struct({
     event: Schema.Literal("status"),
     data: Schema.Union([
-      Schema.Struct({ status: Schema.Literal("thinking") }),
+      Schema.Struct({
+        status: Schema.Literal("thinking"),
+        /** Only where there are some: connectors whose tools the model misses. */
+        unavailableConnectors: Schema.optionalKey(Schema.Array(ConnectorReference))
+      }),
       Schema.Struct({
         status: Schema.Literal("waiting_approval"),
         approvalId: Schema.String,

@@ -75,6 +75,13 @@ export const Connector = Schema.Struct({
 }).annotate({ identifier: "Connector" })
 export type Connector = typeof Connector.Type
 
+/** What people know a connector by. */
+export const ConnectorReference = Schema.Struct({ id: ConnectorId, name: Schema.String })
+export type ConnectorReference = typeof ConnectorReference.Type
+
+export const nameOfConnector = (connector: Pick<Connector, "providerId" | "providerName" | "type">): string =>
+  connector.providerName ?? connector.providerId ?? connector.type ?? "connector"
+
 /** Specification, POST /api/connectors; at least one of `type` and `providerId` (CONTRACT.md section 4). */
 export const CreateConnector = Schema.Struct({
   workspaceId: WorkspaceId,

@@ -62,7 +62,7 @@ export const StoredConversation = Schema.Struct({
 })
 export type StoredConversation = typeof StoredConversation.Type
 
-/** Specification, POST /api/chat/messages; `autonomyLevel` beyond it: a turn asks for nothing unless told so. */
+/** Specification, POST /api/chat/messages; `autonomyLevel` beyond it, as for tasks. */
 export const SendMessage = Schema.Struct({
   workspaceId: WorkspaceId,
   content: text(1, 100_000),

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
-import { ToolCall, ToolResult } from "./Tool.ts"
+import { ToolResult } from "./Tool.ts"
+import { BoundCall } from "./ToolBinding.ts"
 import { addUsage, noUsage, Usage } from "./Usage.ts"
 
 /** One finished step of the agent loop: an answer of the model, or the result of a tool call. */
@@ -7,7 +8,7 @@ export const JournalStep = Schema.Union([
   Schema.Struct({
     type: Schema.Literal("model"),
     text: Schema.String,
-    toolCalls: Schema.Array(ToolCall),
+    toolCalls: Schema.Array(BoundCall),
     usage: Usage
   }),
   Schema.Struct({ type: Schema.Literal("tool"), result: ToolResult })

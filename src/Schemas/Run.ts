@@ -29,6 +29,9 @@ export type RunStatus = typeof RunStatus.Type
 export const AutonomyLevel = Schema.Literals(["supervised", "semi-autonomous", "autonomous"])
 export type AutonomyLevel = typeof AutonomyLevel.Type
 
+/** Of tasks, cron jobs and chat messages alike (CONTRACT.md section 5). */
+export const defaultAutonomy: AutonomyLevel = "semi-autonomous"
+
 export const Run = Schema.Struct({
   id: RunId,
   workspaceId: WorkspaceId,
@@ -166,7 +169,7 @@ export const newRun = (
   agentId: null,
   cronJobId: null,
   turn: null,
-  autonomyLevel: "semi-autonomous",
+  autonomyLevel: defaultAutonomy,
   selectedProvider: null,
   selectedModel: null,
   providerKeyId: null,
@@ -187,7 +190,7 @@ export const runOfTask = (
     prompt: input.prompt,
     createdAt: given.at,
     agentId: given.agentId,
-    autonomyLevel: input.autonomyLevel ?? "semi-autonomous",
+    autonomyLevel: input.autonomyLevel ?? defaultAutonomy,
     selectedProvider: input.selectedProvider ?? null,
     selectedModel: input.selectedModel ?? null,
     providerKeyId: input.providerKeyId ?? null,

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { ChatEvent, errorEvent } from "./ChatEvent.ts"
+import type { ConnectorReference } from "./Connector.ts"
 import { type MessageId, RunId } from "./Ids.ts"
 import type { StoredRun, Turn } from "./Run.ts"
 import type { ToolCall, ToolResult } from "./Tool.ts"
@@ -28,6 +29,15 @@ export type EventBatch = readonly [NumberedEvent, ...ReadonlyArray<NumberedEvent
 
 /** The model was asked. */
 export const thinking: RunEvent = { event: "status", data: { status: "thinking" } }
+
+/** The same, of a turn in which connectors can't be reached. */
+export const thinkingWithout = (connectors: ReadonlyArray<ConnectorReference>): RunEvent =>
+  connectors.length === 0
+    ? thinking
+    : {
+        event: "status",
+        data: { status: "thinking", unavailableConnectors: connectors.map(({ id, name }) => ({ id, name })) }
+      }
 
 /** The model says more; of a chat turn, in the message that will be its reply. */
 export const responding = (messageId: MessageId | null, delta: string): RunEvent =>

@@ -5,7 +5,7 @@ export const ToolDefinition = Schema.Struct({
   name: Schema.String,
   description: Schema.String,
   parameters: Schema.JsonObject,
-  /** Whether a call changes nothing: such tools are never asked about below `supervised`. */
+  /** Whether a call changes nothing, which no tool does that is marked destructive. */
   readOnly: Schema.Boolean
 })
 export type ToolDefinition = typeof ToolDefinition.Type

@@ -1,7 +1,7 @@
 import type { Agent } from "./Agent.ts"
 import { type Message, type SendMessage, type StoredConversation, titleOf } from "./Conversation.ts"
 import type { ConversationId, MessageId, RunId, UserId } from "./Ids.ts"
-import { newRun, type StoredRun } from "./Run.ts"
+import { defaultAutonomy, newRun, type StoredRun } from "./Run.ts"
 import type { NumberedEvent } from "./RunEvent.ts"
 
 /** What is stored of a message that was sent, all of it or nothing, and what is told of it first. */
@@ -14,7 +14,7 @@ export interface NewTurn {
 
 /**
  * The turn that answers a message, in the conversation that it names or in a new one of its sender's
- * (CONTRACT.md section 7). It asks for no approval unless the message says so.
+ * (CONTRACT.md section 7), as autonomous as the message says, or a task that says nothing.
  */
 export const newTurn = (given: {
   readonly input: SendMessage
@@ -51,7 +51,7 @@ export const newTurn = (given: {
     agentId: conversation.agentId,
     prompt: input.content,
     turn: { conversationId: conversation.id, replyId: ids.reply },
-    autonomyLevel: input.autonomyLevel ?? "autonomous",
+    autonomyLevel: input.autonomyLevel ?? defaultAutonomy,
     providerKeyId: input.providerKeyId ?? null,
     createdAt: at
   })

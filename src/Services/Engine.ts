@@ -23,9 +23,10 @@ export type Start = Claimant & { readonly perWorkspace: number }
  * this node or another, whatever happens to any of them.
  *
  * The way of a run: it is submitted here, or claimed or taken over by `Claims`, for a place of `Executions`, which has
- * its fiber. `Work` performs it: `AgentLoop` asks the model (`AskModel`) and makes its calls (`CallTools`), each a
- * `Step` that `ExecutionLog` writes with what was told meanwhile. Then it is over (`Finish`), or waits for people
- * (`Park`) and comes back as a claim. All the while `Leases` keeps it ours, or stops it.
+ * its fiber. `Work` performs it: `AgentLoop` asks the model (`AskModel`) and makes its calls (`CallTools`) on the tools
+ * that it was shown (`Toolbox`), each a `Step` that `ExecutionLog` writes with what was told meanwhile. Then it is
+ * over (`Finish`), or waits for people (`Park`) and comes back as a claim. All the while `Leases` keeps it ours, or
+ * stops it.
  *
  * The way of an event: to whoever submitted it by `LiveEvents`, as it happens; to all other readers, on any node, by
  * `RunEvents` from the store, woken by `Watch`.

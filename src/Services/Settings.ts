@@ -26,6 +26,8 @@ export interface SettingsShape {
   /** How long a model may send nothing at all before its answer counts as broken off. */
   readonly modelIdleMillis: number
   readonly toolTimeoutMillis: number
+  /** How long a task waits for a tool that can't be had. */
+  readonly toolWaitMillis: number
   /** How many tool calls of one model answer run at the same time. */
   readonly toolConcurrency: number
   /** How much of a conversation a model is shown, in tokens as `Schemas/Prompt.ts` estimates them. */
@@ -58,6 +60,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     modelTimeoutMillis: 120_000,
     modelIdleMillis: 60_000,
     toolTimeoutMillis: 60_000,
+    toolWaitMillis: 300_000,
     toolConcurrency: 8,
     historyTokens: 100_000,
     allowPrivateAddresses: false,

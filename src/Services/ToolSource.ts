@@ -4,6 +4,8 @@ import * as Schema from "effect/Schema"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { ToolDefinition } from "../Schemas/Tool.ts"
+import type { AbsentConnector, ToolUnavailable } from "../Schemas/ToolAbsence.ts"
+import type { ToolBinding } from "../Schemas/ToolBinding.ts"
 
 /** A call that failed, in words for the model. */
 export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", { error: Schema.String }) {}
@@ -26,15 +28,46 @@ export const IdempotencyKey = Context.Reference<string | null>("agentd/Services/
 
 export interface Tool {
   readonly definition: ToolDefinition
-  /** Arguments come as the model wrote them: the tool checks them itself. */
-  readonly call: (argument: Schema.Json) => Effect.Effect<Schema.Json, ToolError | Unavailable>
+  /** Null of a built-in tool. */
+  readonly binding: ToolBinding | null
+  /**
+   * Arguments come as the model wrote them: the tool checks them itself. `ToolUnavailable` only where the call was
+   * certainly not made.
+   */
+  readonly call: (
+    argument: Schema.Json
+  ) => Effect.Effect<Schema.Json, ToolError | ToolUnavailable | Unavailable>
+}
+
+/** What a model may be shown, and what it misses. */
+export interface Offer {
+  /** Names are unique within it. */
+  readonly tools: ReadonlyArray<Tool>
+  /**
+   * Connectors of the scope that bring tools and whose tools are not there, 100 at most. Of those that the scope
+   * names also the ones that are switched off or deleted.
+   */
+  readonly absent: ReadonlyArray<AbsentConnector>
 }
 
 /** The tools that an agent may call. */
 export class ToolSource extends Context.Service<
   ToolSource,
   {
-    /** Names are unique within the answer. */
-    readonly tools: (scope: ToolScope) => Effect.Effect<ReadonlyArray<Tool>, Unavailable>
+    /**
+     * One that has just failed is not looked for again for a while, unless the scope names it: then it is looked for
+     * each time.
+     */
+    readonly tools: (scope: ToolScope) => Effect.Effect<Offer, Unavailable>
+    /**
+     * The tool with this binding as it is now, by a fresh look: the same connector, address and name there, and no
+     * other. Its definition may have changed, by which its binding then differs.
+     */
+    readonly find: (
+      scope: ToolScope,
+      binding: ToolBinding
+    ) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
+    /** The tools that need no connector. */
+    readonly builtin: (scope: ToolScope) => ReadonlyArray<Tool>
   }
 >()("agentd/Services/ToolSource") {}

@@ -7,13 +7,14 @@ describe("approvals", () => {
   it("are needed by level of autonomy and kind of tool", () => {
     const table = (["autonomous", "semi-autonomous", "supervised"] as const).map((level) => [
       level,
+      needsApproval(level, null),
       needsApproval(level, { readOnly: true }),
       needsApproval(level, { readOnly: false })
     ])
     assert.deepStrictEqual(table, [
-      ["autonomous", false, false],
-      ["semi-autonomous", false, true],
-      ["supervised", true, true]
+      ["autonomous", false, false, false],
+      ["semi-autonomous", false, false, true],
+      ["supervised", true, true, true]
     ])
   })
 

@@ -53,7 +53,7 @@ describe("the turn of a message", () => {
       status: "PENDING",
       prompt: input.content,
       turn: { conversationId: ids.conversation, replyId: ids.reply },
-      autonomyLevel: "autonomous"
+      autonomyLevel: "semi-autonomous"
     })
     assert.deepStrictEqual(message, { id: ids.message, role: "USER", content: input.content, createdAt: at })
     assert.deepInclude(first, { id: 1 })
@@ -73,7 +73,7 @@ describe("the turn of a message", () => {
       createdAt: new Date(1),
       updatedAt: at
     })
-    assert.deepInclude(run, { projectId: existing.projectId, autonomyLevel: "autonomous" })
+    assert.deepInclude(run, { projectId: existing.projectId, autonomyLevel: "semi-autonomous" })
     assert.deepInclude(first.event.data, { conversationId: existing.id, title: "Before", created: false })
   })
 

@@ -34,15 +34,24 @@ const until = Effect.fnUntraced(function* (id: RunId, isThere: (run: StoredRun) 
 const isWaiting = ({ status }: StoredRun) => status === "WAITING_APPROVAL"
 const isOver = ({ status }: StoredRun) => isTerminal(status)
 
-/** A run whose model remembers and recalls at once, then says what came of it. */
-const subject = Effect.fnUntraced(function* (autonomyLevel?: AutonomyLevel) {
+/** A run whose model makes these calls at once, then says what came of it. */
+const subject = Effect.fnUntraced(function* (
+  {
+    autonomyLevel,
+    calls
+  }: {
+    readonly autonomyLevel?: AutonomyLevel
+    readonly calls: ReadonlyArray<InferenceEvent>
+  } = {
+    autonomyLevel: "supervised",
+    calls: [remember]
+  }
+) {
   yield* Layer.build(Engine.layerTasks)
   const model = yield* ScriptedModel
   const tenant = yield* makeTenant()
   model.script = ({ messages }) =>
-    Stream.fromIterable<InferenceEvent>(
-      messages.at(-1)?.role === "tool" ? says("done") : [remember, recall, finish]
-    )
+    Stream.fromIterable<InferenceEvent>(messages.at(-1)?.role === "tool" ? says("done") : [...calls, finish])
   const run = yield* (yield* Runs).create(tenant.user, {
     workspaceId: tenant.workspaceId,
     prompt: "work",
@@ -57,7 +66,7 @@ const subject = Effect.fnUntraced(function* (autonomyLevel?: AutonomyLevel) {
 })
 
 describe("Approvals", () => {
-  it.effect("asks by default about a tool that changes something, and runs it once it is allowed", () =>
+  it.effect("asks about a call, and makes it once it is allowed", () =>
     Effect.gen(function* () {
       const { approvals, entries, id, model, user, waiting } = yield* subject()
       yield* until(id, isWaiting)
@@ -67,6 +76,9 @@ describe("Approvals", () => {
         runId: id,
         toolCallId: "c1",
         tool: "remember",
+        connector: null,
+        address: null,
+        description: null,
         arguments: { key: "city", value: "Bonn" },
         status: "PENDING"
       })
@@ -96,10 +108,7 @@ describe("Approvals", () => {
       const results = last?.role === "tool" ? last.results : []
       assert.deepStrictEqual(
         results.map(({ id, isError }) => [id, isError]),
-        [
-          ["c1", true],
-          ["c2", false]
-        ]
+        [["c1", true]]
       )
       assert.include(String(results[0]?.result), "not in Bonn")
       const again = yield* Effect.flip(approvals.decide(user, approval.id, { decision: "approve" }))
@@ -107,24 +116,43 @@ describe("Approvals", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
-  it.effect("asks about every call when supervised, about none when autonomous", () =>
+  it.effect("asks about every call when supervised", () =>
     Effect.gen(function* () {
-      const supervised = yield* subject("supervised")
-      yield* until(supervised.id, isWaiting)
-      assert.deepStrictEqual((yield* supervised.waiting).map(({ tool }) => tool).toSorted(), [
-        "recall",
-        "remember"
-      ])
-    }).pipe(
-      Effect.provide(layerScripted()),
-      Effect.andThen(
-        Effect.gen(function* () {
-          const autonomous = yield* subject("autonomous")
-          assert.strictEqual((yield* until(autonomous.id, isOver)).status, "COMPLETED")
-          assert.strictEqual((yield* autonomous.entries).length, 1)
-        }).pipe(Effect.provide(layerScripted()))
-      )
-    )
+      const { id, waiting } = yield* subject({ autonomyLevel: "supervised", calls: [remember, recall] })
+      yield* until(id, isWaiting)
+      assert.deepStrictEqual((yield* waiting).map(({ tool }) => tool).toSorted(), ["recall", "remember"])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect.each([undefined, "semi-autonomous", "autonomous"] as const)(
+    "never asks about what acts within the workspace alone, unless supervised: %s",
+    (level) =>
+      Effect.gen(function* () {
+        const { entries, id, waiting } = yield* subject({
+          ...(level !== undefined && { autonomyLevel: level }),
+          calls: [remember, recall]
+        })
+        assert.strictEqual((yield* until(id, isOver)).status, "COMPLETED")
+        assert.strictEqual((yield* entries).length, 1)
+        assert.deepStrictEqual(yield* waiting, [])
+      }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("asks about a call without arguments, and makes it with what it has", () =>
+    Effect.gen(function* () {
+      const call = { type: "tool_call", call: { ...remember.call, arguments: null } } as const
+      const { approvals, id, model, user, waiting } = yield* subject({
+        autonomyLevel: "supervised",
+        calls: [call]
+      })
+      yield* until(id, isWaiting)
+      const [approval] = yield* waiting
+      assert.deepInclude(approval, { tool: "remember", arguments: null })
+      yield* approvals.decide(user, approval?.id ?? assert.fail(), { decision: "approve" })
+      assert.strictEqual((yield* until(id, isOver)).status, "COMPLETED")
+      const last = model.requests[1]?.messages.at(-1)
+      assert.isTrue(last?.role === "tool" && last.results[0]?.isError)
+    }).pipe(Effect.provide(layerScripted()))
   )
 
   it.effect("frees the place while it waits", () =>

@@ -61,7 +61,7 @@ const subject = Effect.gen(function* () {
 })
 
 describe("Chat turns that wait for people", () => {
-  it.effect("ask for nothing unless they are told to", () =>
+  it.effect("ask about nothing that acts within the workspace alone, unless they are told to", () =>
     Effect.gen(function* () {
       const { approvals, send, user, workspaceId } = yield* subject
       const events = (yield* readAll(yield* send())).map(chatEvent)
@@ -73,7 +73,7 @@ describe("Chat turns that wait for people", () => {
   it.effect("go on in the same stream when somebody has decided", () =>
     Effect.gen(function* () {
       const { approvals, chat, model, send, user, waiting, workspaceId } = yield* subject
-      const reading = yield* Effect.forkChild(Stream.runCollect(yield* send("semi-autonomous")))
+      const reading = yield* Effect.forkChild(Stream.runCollect(yield* send("supervised")))
       const [approval, ...others] = yield* waiting
       assert.deepStrictEqual(others, [])
       assert.deepInclude(approval, { tool: "remember", toolCallId: "c1" })

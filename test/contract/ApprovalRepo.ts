@@ -3,11 +3,20 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoredApproval } from "../../src/Schemas/Approval.ts"
 import { notDecided } from "../../src/Schemas/Approval.ts"
-import type { ApprovalId, RunId } from "../../src/Schemas/Ids.ts"
+import type { ApprovalId, ConnectorId, RunId } from "../../src/Schemas/Ids.ts"
 import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeApproval, makeRun, makeUser, makeWorkspace, newId, newRun } from "../support/Fixtures.ts"
+import {
+  at,
+  makeApproval,
+  makeRun,
+  makeUser,
+  makeWorkspace,
+  newId,
+  newRun,
+  unicode
+} from "../support/Fixtures.ts"
 
 const subject = Effect.gen(function* () {
   const approvals = yield* ApprovalRepo
@@ -45,6 +54,23 @@ export const suite = (it: It) =>
           approval.runId
         )
         assert.isTrue(Option.isNone(yield* approvals.find(yield* newId<ApprovalId>("approval"))))
+      })
+    )
+
+    it.effect("keeps what people are shown of a call, and a call without arguments", () =>
+      Effect.gen(function* () {
+        const { approvals, found, workspaceId } = yield* subject
+        const shown = yield* makeApproval(workspaceId, {
+          connector: { id: yield* newId<ConnectorId>("connector"), name: unicode },
+          address: "https://example.org/mcp?key=…",
+          description: unicode,
+          arguments: { [unicode]: [null, 1e-7, { b: 1, a: 2 }] }
+        })
+        const bare = yield* makeApproval(workspaceId, { arguments: null })
+        assert.deepStrictEqual(yield* found(shown.id), shown)
+        assert.deepStrictEqual(yield* found(bare.id), bare)
+        assert.deepStrictEqual(yield* approvals.ofRun(bare.runId), [bare])
+        assert.deepStrictEqual(yield* approvals.waiting({ workspaceId, limit: 9, offset: 0 }), [shown, bare])
       })
     )
 

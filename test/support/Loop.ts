@@ -18,6 +18,7 @@ export interface Journal {
 
 export const tool = (name: string, call: Tool["call"]): Tool => ({
   definition: { name, description: name, parameters: {}, readOnly: true },
+  binding: null,
   call
 })
 /** A journal that remembers nothing, and work that never asks. */
@@ -36,7 +37,12 @@ export const makeInput = (options: {
   const { finished, record } = options.journal ?? noJournal
   return {
     request: { choice, system: "be brief", messages: [{ role: "user", content: "hi" }] },
-    tools: options.tools,
+    access: {
+      builtin: options.tools,
+      offer: Effect.succeed({ tools: options.tools, absent: [] }),
+      find: () => Effect.die("no tool of a connector"),
+      waits: true
+    },
     finished,
     log: {
       emit: (event) => Effect.sync(() => void options.events?.push(event)),

@@ -140,6 +140,7 @@ export const handled = Symbol("handled")
 export const startScripted = (options: {
   readonly versions?: ReadonlyArray<string>
   readonly tools?: ReadonlyArray<unknown>
+  readonly port?: number
   readonly answer?: (asked: Asked) => object | typeof handled | undefined
 }) => {
   const versions = options.versions ?? ["2025-11-25"]
@@ -183,7 +184,7 @@ export const startScripted = (options: {
       response
         .writeHead(result === undefined ? 400 : 200, { "content-type": "application/json" })
         .end(JSON.stringify({ jsonrpc: "2.0", id: message.id, ...answer }))
-    }),
+    }, options.port),
     (server) => ({ ...server, asked })
   )
 }

@@ -96,6 +96,7 @@ const tool = <S extends Schema.ConstraintCodec<object, unknown, never, never>>(o
       readOnly: options.readOnly,
       parameters: Schema.toJsonSchemaDocument(options.parameters).schema as Schema.JsonObject
     },
+    binding: null,
     call: (argument) =>
       decode(argument).pipe(
         Effect.mapError(

@@ -4,7 +4,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Schema from "effect/Schema"
 import { ToolError } from "../../Services/ToolSource.ts"
 import type { Connection } from "./Mcp/Client.ts"
-import { late, McpFailure } from "./Mcp/Failure.ts"
+import { late, McpFailure, unsent } from "./Mcp/Failure.ts"
 import * as Pool from "./Mcp/Pool.ts"
 import { toResult, toText } from "./Mcp/Result.ts"
 import { scrubber } from "./Mcp/Scrub.ts"
@@ -18,6 +18,8 @@ export type McpTool = McpSchema.Tool
 export interface McpClients {
   /** The tools of a server: at most a minute old, there within 10 s or not at all. */
   readonly tools: (server: McpServer) => Effect.Effect<ReadonlyArray<McpTool>, McpFailure>
+  /** The same, asked for after this. */
+  readonly freshTools: (server: McpServer) => Effect.Effect<ReadonlyArray<McpTool>, McpFailure>
   /**
    * Calls a tool. It is sent twice only if the server has certainly not run it the first time, for it did
    * not know the session. It has no limit of time but that of the caller: interrupting ends the request at
@@ -41,7 +43,7 @@ export const make = Effect.gen(function* () {
   const use = <A>(server: McpServer, work: (connection: Connection) => Effect.Effect<A, McpFailure>) => {
     const key = JSON.stringify(server)
     const once = Effect.scoped(
-      Effect.flatMap(pool.get(key), (connection) =>
+      Effect.flatMap(Effect.mapError(pool.get(key), unsent), (connection) =>
         Effect.tapError(work(connection), ({ reason }) =>
           reason === "answer" ? Effect.void : pool.forget(key, connection)
         )
@@ -55,18 +57,27 @@ export const make = Effect.gen(function* () {
             connectorId: server.connectorId,
             defect: defect instanceof Error ? defect.name : typeof defect
           }),
-          Effect.fail(new McpFailure({ reason: "answer", error: "the answer of the server can't be read" }))
+          Effect.fail(
+            new McpFailure({
+              reason: "answer",
+              error: "the answer of the server can't be read",
+              isUnsent: false
+            })
+          )
         )
       )
     )
   }
 
+  const list = (isFresh: boolean) => (server: McpServer) =>
+    Effect.timeoutOrElse(
+      use(server, (connection) => connection.tools(isFresh)),
+      { duration: listMillis, orElse: () => Effect.fail(late(listMillis)) }
+    )
+
   return {
-    tools: (server) =>
-      Effect.timeoutOrElse(
-        use(server, (connection) => connection.tools),
-        { duration: listMillis, orElse: () => Effect.fail(late(listMillis)) }
-      ),
+    tools: list(false),
+    freshTools: list(true),
     call: Effect.fnUntraced(function* (server, tool, argument) {
       const result = yield* use(server, (connection) => connection.call(tool, argument))
       const scrub = scrubber(server.headers)

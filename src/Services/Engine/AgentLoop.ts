@@ -1,21 +1,27 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { ApprovalNeeded, OwnershipLost } from "../../Schemas/Execution.ts"
+import type { ApprovalNeeded, HandedBack, OwnershipLost } from "../../Schemas/Execution.ts"
 import type { MessageId } from "../../Schemas/Ids.ts"
 import type { InferenceError, PromptMessage } from "../../Schemas/Inference.ts"
 import type { JournalStep } from "../../Schemas/Journal.ts"
 import type { LimitExceeded } from "../../Schemas/Limits.ts"
 import type { ModelChoice } from "../../Schemas/ModelChoice.ts"
-import { fitTools } from "../../Schemas/Prompt.ts"
+import { thinking, thinkingWithout } from "../../Schemas/RunEvent.ts"
+import { absenceNote, type ToolUnavailable } from "../../Schemas/ToolAbsence.ts"
+import { bound, unbound } from "../../Schemas/ToolBinding.ts"
 import { Inference } from "../Inference.ts"
 import { Settings } from "../Settings.ts"
 import { askModel } from "./AskModel.ts"
 import { type Calling, callTools } from "./CallTools.ts"
 import { patiently } from "./Patience.ts"
 import { type Steps, step } from "./Step.ts"
+import type { ToolAccess } from "./Toolbox.ts"
+import * as Toolbox from "./Toolbox.ts"
+import * as ToolWait from "./ToolWait.ts"
 
 export interface LoopInput extends Calling, Omit<Steps, "most"> {
+  readonly access: ToolAccess
   readonly request: {
     readonly choice: ModelChoice
     readonly system: string | null
@@ -32,7 +38,13 @@ export interface LoopResult {
   readonly transcript: ReadonlyArray<PromptMessage>
 }
 
-type LoopError = ApprovalNeeded | InferenceError | LimitExceeded | OwnershipLost
+type LoopError =
+  | ApprovalNeeded
+  | HandedBack
+  | InferenceError
+  | LimitExceeded
+  | OwnershipLost
+  | ToolUnavailable
 
 /** The one agent loop, for chat turns and runs: ask the model, run its tools, until it only answers. */
 export class AgentLoop extends Context.Service<
@@ -45,8 +57,9 @@ export class AgentLoop extends Context.Service<
      * is kept in the log before the next begins; steps that finished before are not done
      * again. A call that is not allowed is told to the model as an error; one that nobody has decided about
      * ends the work with `ApprovalNeeded` when the others are done. What the model is shown is cut to a
-     * budget of tokens. A store that is away in the middle of a step is waited for within it, so that the steps
-     * beside it go on.
+     * budget of tokens. Which tools it is shown is looked up with the first question, and a call goes to the
+     * tool that was shown or to none (`Toolbox`). A store that is away in the middle of a step is waited for
+     * within it, so that the steps beside it go on.
      */
     readonly answer: (input: LoopInput) => Effect.Effect<LoopResult, LoopError>
   }
@@ -56,12 +69,10 @@ export class AgentLoop extends Context.Service<
     Effect.gen(function* () {
       const inference = yield* Inference
       const settings = yield* Settings
+      const awaitTool = yield* ToolWait.make
 
       const answer = Effect.fn("AgentLoop.answer")(function* (input: LoopInput) {
-        const tools = fitTools(input.tools, ({ definition }) => definition, settings.historyTokens)
-        if (tools.length < input.tools.length) {
-          yield* Effect.logWarning(`${input.tools.length - tools.length} tools too many were left out`)
-        }
+        const toolbox = yield* Toolbox.make(input.access, awaitTool, settings.historyTokens)
         const { finished, log, messageId, request } = input
         const steps: Steps = { finished, log, most: settings.maxSteps }
         // Which model is looked up with the first question, and is the same until the end.
@@ -69,30 +80,39 @@ export class AgentLoop extends Context.Service<
         const transcript: Array<PromptMessage> = []
         let index = 0
         let text = ""
-        while (true) {
+        let isFirst = true
+        const ask = Effect.gen(function* () {
+          const { absent, tools } = yield* toolbox.shown
           const question = {
             model,
             request: {
-              system: request.system,
+              system: joined(request.system, absenceNote(absent)),
               messages: [...request.messages, ...transcript],
               tools: tools.map(({ definition }) => definition)
             },
             room: settings.maxOutputLength - text.length,
+            thinking: isFirst ? thinkingWithout(absent) : thinking,
             messageId,
             emit: log.emit
           }
-          const said: Extract<JournalStep, { type: "model" }> = yield* step(
-            steps,
-            index,
-            "model",
-            askModel(question, settings)
-          )
+          isFirst = false
+          const answered = yield* askModel(question, settings)
+          return { ...answered, toolCalls: bound(answered.toolCalls, tools) }
+        })
+        while (true) {
+          const said: Extract<JournalStep, { type: "model" }> = yield* step(steps, index, "model", ask)
           index++
           text += said.text
-          transcript.push({ role: "assistant", content: said.text, toolCalls: said.toolCalls })
+          transcript.push({ role: "assistant", content: said.text, toolCalls: said.toolCalls.map(unbound) })
           if (said.toolCalls.length === 0) return { answer: said.text, text, transcript }
 
-          const results = yield* callTools(said.toolCalls, index, steps, { ...input, tools }, settings)
+          const results = yield* callTools(
+            said.toolCalls,
+            index,
+            steps,
+            { ...input, awaitTool, toolbox },
+            settings
+          )
           transcript.push({ role: "tool", results })
           index += said.toolCalls.length
         }
@@ -102,3 +122,6 @@ export class AgentLoop extends Context.Service<
     })
   )
 }
+
+const joined = (system: string | null, note: string | null): string | null =>
+  system === null || note === null ? (system ?? note) : `${system}\n\n${note}`

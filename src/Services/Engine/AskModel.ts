@@ -5,7 +5,7 @@ import { InferenceError, type InferenceRequest } from "../../Schemas/Inference.t
 import { outputExceeded, stepsExceeded, tooSlow } from "../../Schemas/Limits.ts"
 import { makeAnswer } from "../../Schemas/ModelAnswer.ts"
 import { fitPrompt, promptBudget } from "../../Schemas/Prompt.ts"
-import { responding, thinking } from "../../Schemas/RunEvent.ts"
+import { type RunEvent, responding } from "../../Schemas/RunEvent.ts"
 import type { Model } from "../Inference.ts"
 import type { SettingsShape } from "../Settings.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
@@ -17,6 +17,8 @@ interface Question<E> {
   readonly request: InferenceRequest
   /** How long the answer may be, its calls included, in UTF-16 code units. */
   readonly room: number
+  /** Told first. */
+  readonly thinking: RunEvent
   /** Of the reply of a chat turn. */
   readonly messageId: MessageId | null
   readonly emit: ExecutionLog["emit"]
@@ -24,7 +26,7 @@ interface Question<E> {
 
 /** Asks a model once, bounded in time, text and calls, and tells what it says as it says it. */
 export const askModel = Effect.fn("Engine.askModel")(function* <E>(
-  { emit, messageId, model, request, room }: Question<E>,
+  { emit, messageId, model, request, room, thinking }: Question<E>,
   { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
 ) {
   yield* emit(thinking)

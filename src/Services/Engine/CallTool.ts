@@ -1,40 +1,61 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { rejection } from "../../Schemas/Approval.ts"
+import { notMade, rejection, toolChanged } from "../../Schemas/Approval.ts"
 import { storableJson } from "../../Schemas/Json.ts"
 import { tooSlow } from "../../Schemas/Limits.ts"
 import { cutResult } from "../../Schemas/Prompt.ts"
 import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
+import { isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
 import { now } from "../CurrentTime.ts"
-import type { Tool } from "../ToolSource.ts"
+import type { Toolbox } from "./Toolbox.ts"
 
 /** Whether a tool call may run now. */
 export type Permission =
-  | { readonly type: "allowed" }
+  | { readonly type: "allowed"; readonly isApproved: boolean }
   | { readonly type: "rejected"; readonly reason: string | null }
   | { readonly type: "undecided" }
 
-export const allowed: Permission = { type: "allowed" }
+export const allowed: Permission = { type: "allowed", isApproved: false }
+
+export interface Calling {
+  /** Where it goes; nowhere, if there is no such tool. */
+  readonly destination: Effect.Success<ReturnType<Toolbox["destinationOf"]>>
+  readonly permission: Exclude<Permission, { type: "undecided" }>
+  /** Asked again about a tool that has changed since. */
+  readonly permit: (binding: ToolBinding | null) => Effect.Effect<Permission>
+  readonly waits: boolean
+}
 
 /**
- * Calls a tool, if there is one and it may be called. What goes wrong in it is a result for the model, cut to
- * a size that can be kept; taking longer than `timeoutMillis` ends the work.
+ * Calls a tool, if there is one and it may be called: one that has changed, only if nobody had to allow it, as it was
+ * or as it is. What goes wrong in it is a result for the model, cut to a size that can be kept; taking longer than
+ * `timeoutMillis` ends the work. One that can't be had is `ToolUnavailable` where the run `waits` for it.
  */
 export const callTool = Effect.fn("Engine.callTool")(function* (
-  tool: Tool | undefined,
-  permission: Exclude<Permission, { type: "undecided" }>,
   call: ToolCall,
+  { destination, permission, permit, waits }: Calling,
   timeoutMillis: number
 ) {
   const startedAt = yield* now
+  const isApproved = permission.type === "allowed" && permission.isApproved
   const { isError, result } =
-    tool === undefined
+    destination === undefined
       ? failed(`There is no tool named ${call.name}.`)
       : permission.type === "rejected"
         ? failed(rejection(permission.reason))
-        : yield* tool.call(call.arguments).pipe(
-            Effect.map((result): Outcome => ({ result, isError: false })),
+        : yield* Effect.gen(function* () {
+            const tool = yield* destination.tool
+            const isSame = isSameTool(tool.binding, destination.binding)
+            if (!isSame && (isApproved || (yield* permit(tool.binding)).type !== "allowed")) {
+              return failed(toolChanged(isApproved))
+            }
+            return { result: yield* tool.call(call.arguments), isError: false } satisfies Outcome
+          }).pipe(
             Effect.catchTag("ToolError", ({ error }) => Effect.succeed(failed(error))),
+            Effect.catchIf(
+              (error) => !waits && error._tag === "ToolUnavailable",
+              ({ error }) => Effect.succeed(failed(notMade(error, isApproved)))
+            ),
             Effect.timeoutOrElse({
               duration: timeoutMillis,
               orElse: () => Effect.fail(tooSlow("tool_time", `the tool ${call.name}`, timeoutMillis))

@@ -1,23 +1,26 @@
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import { ApprovalNeeded } from "../../Schemas/Execution.ts"
+import { ApprovalNeeded, HandedBack } from "../../Schemas/Execution.ts"
 import type { JournalStep } from "../../Schemas/Journal.ts"
 import { stepsExceeded } from "../../Schemas/Limits.ts"
 import { toolAnswered, toolCalled } from "../../Schemas/RunEvent.ts"
-import type { ToolCall, ToolDefinition, ToolResult } from "../../Schemas/Tool.ts"
+import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
+import type { ToolUnavailable } from "../../Schemas/ToolAbsence.ts"
+import type { BoundCall, ToolBinding } from "../../Schemas/ToolBinding.ts"
 import type { SettingsShape } from "../Settings.ts"
-import { IdempotencyKey, type Tool } from "../ToolSource.ts"
+import { IdempotencyKey } from "../ToolSource.ts"
 import { allowed, brokenOff, callTool, type Permission } from "./CallTool.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
 import { patiently } from "./Patience.ts"
 import { type Steps, step } from "./Step.ts"
+import type { Toolbox } from "./Toolbox.ts"
+import type { AwaitTool } from "./ToolWait.ts"
 
 export interface Calling {
-  readonly tools: ReadonlyArray<Tool>
   /** What the work is known by: calls are known by it and their own id. */
   readonly key: string
-  /** Asked once for each call of a tool that is there and has no result yet. */
-  readonly permit: (call: ToolCall, tool: ToolDefinition) => Effect.Effect<Permission>
+  /** Asked for each call that has no result yet, with the tool that it goes to; again if that has changed. */
+  readonly permit: (call: BoundCall, binding: ToolBinding | null) => Effect.Effect<Permission>
 }
 
 /** Results are told in the order of their calls, each as soon as those before it are. */
@@ -49,42 +52,70 @@ const makeTelling = Effect.fnUntraced(function* (calls: ReadonlyArray<ToolCall>,
 
 /**
  * Makes the calls of one model answer, the steps from `first` on, a bounded number of them at the same time. The
- * permitted ones are done when `ApprovalNeeded` is told of those that nobody has decided about.
+ * permitted ones are done when `ApprovalNeeded` is told of those that nobody has decided about. One whose tool can't
+ * be had is waited for beside the others, which go on: they are done when the work ends for it.
  */
 export const callTools = Effect.fnUntraced(function* (
-  calls: ReadonlyArray<ToolCall>,
+  calls: ReadonlyArray<BoundCall>,
   first: number,
   steps: Steps,
-  { key, permit, tools }: Calling,
+  { awaitTool, key, permit, toolbox }: Calling & { readonly awaitTool: AwaitTool; readonly toolbox: Toolbox },
   { toolConcurrency, toolTimeoutMillis }: SettingsShape
 ) {
   // All or none: a call that has begun is not cut off by the one that is too many.
   if (first + calls.length > steps.most) return yield* stepsExceeded(steps.most)
   for (const call of calls) yield* steps.log.emit(toolCalled(call))
   const telling = yield* makeTelling(calls, steps.log.emit)
+  const places = yield* Semaphore.make(toolConcurrency)
+  const undecided: Array<BoundCall> = []
+  const unavailable: Array<ToolUnavailable> = []
+  let isHandedBack = false
 
-  const perform = Effect.fnUntraced(function* (call: ToolCall, position: number) {
-    const tool = tools.find(({ definition }) => definition.name === call.name)
+  const perform = Effect.fnUntraced(function* (call: BoundCall, position: number) {
     const isKnown = steps.finished.has(first + position)
-    const permission = tool === undefined || isKnown ? allowed : yield* permit(call, tool.definition)
-    if (permission.type === "undecided") return
+    const destination = isKnown ? undefined : yield* toolbox.destinationOf(call)
+    const permission = destination === undefined ? allowed : yield* permit(call, destination.binding)
+    if (permission.type === "undecided") {
+      undecided[position] = { ...call, binding: destination?.binding ?? null }
+      return
+    }
+    const calling = {
+      destination,
+      permission,
+      permit: (binding: ToolBinding | null) => permit(call, binding),
+      waits: toolbox.waits
+    }
     const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
       steps,
       first + position,
       "tool",
-      patiently(callTool(tool, permission, call, toolTimeoutMillis)).pipe(
-        Effect.provideService(IdempotencyKey, `${key}/${call.id}`)
-      )
+      // Who waits for a tool holds up no other call.
+      patiently(callTool(call, calling, toolTimeoutMillis))
+        .pipe(places.withPermits(1), awaitTool)
+        .pipe(Effect.provideService(IdempotencyKey, `${key}/${call.id}`))
     )
     yield* telling.answer(position, performed.result)
   })
 
-  yield* Effect.forEach(calls, perform, { concurrency: toolConcurrency, discard: true }).pipe(
-    Effect.tapErrorTag("LimitExceeded", ({ error }) => telling.breakOff(error))
+  const performAll = Effect.forEach(
+    calls,
+    (call, position) =>
+      Effect.catchTags(perform(call, position), {
+        HandedBack: () =>
+          Effect.sync(() => {
+            isHandedBack = true
+          }),
+        ToolUnavailable: (error) => Effect.sync(() => void unavailable.push(error))
+      }),
+    { concurrency: "unbounded", discard: true }
   )
+  yield* Effect.tapErrorTag(performAll, "LimitExceeded", ({ error }) => telling.breakOff(error))
+  for (const error of unavailable) {
+    yield* telling.breakOff(error.error)
+    return yield* error
+  }
+  if (isHandedBack) return yield* new HandedBack()
   const done = telling.results.filter((result) => result !== undefined)
   if (done.length === calls.length) return done
-  return yield* new ApprovalNeeded({
-    calls: calls.filter((_, position) => telling.results[position] === undefined)
-  })
+  return yield* new ApprovalNeeded({ calls: undecided.filter((call) => call !== undefined) })
 })

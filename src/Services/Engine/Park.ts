@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { StoredRun } from "../../Schemas/Run.ts"
 import { waitingApproval } from "../../Schemas/RunEvent.ts"
-import type { ToolCall } from "../../Schemas/Tool.ts"
+import type { BoundCall } from "../../Schemas/ToolBinding.ts"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
 import * as Permissions from "./Permissions.ts"
@@ -15,7 +15,7 @@ export const make = Effect.gen(function* () {
   const approvals = yield* ApprovalRepo
   const permissions = yield* Permissions.make
 
-  return Effect.fnUntraced(function* (run: StoredRun, calls: ReadonlyArray<ToolCall>, log: ExecutionLog) {
+  return Effect.fnUntraced(function* (run: StoredRun, calls: ReadonlyArray<BoundCall>, log: ExecutionLog) {
     const asked = yield* permissions.questions(run, calls)
     yield* log.write(
       (batches) => approvals.park(log.execution, asked, batches, log.firstTokenAt()),

@@ -3,11 +3,12 @@ import * as Effect from "effect/Effect"
 import { fingerprintText, needsApproval, type StoredApproval } from "../../Schemas/Approval.ts"
 import type { ApprovalId } from "../../Schemas/Ids.ts"
 import type { StoredRun } from "../../Schemas/Run.ts"
-import type { ToolCall, ToolDefinition } from "../../Schemas/Tool.ts"
+import type { BoundCall, ToolBinding } from "../../Schemas/ToolBinding.ts"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
 import { now } from "../CurrentTime.ts"
 import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
+import { allowed } from "./CallTool.ts"
 
 /** What a run may do by itself, and what it asks people about. */
 export const make = Effect.gen(function* () {
@@ -16,28 +17,35 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const { approvalMillis } = yield* Settings
 
-  const fingerprintOf = (call: ToolCall) =>
+  const fingerprintOf = (call: BoundCall) =>
     digest.digestHex(Digest.sha256, new TextEncoder().encode(fingerprintText(call)))
 
   return {
     /**
-     * A call is allowed by its level of autonomy, or by the decision about exactly this call. A run goes on only
-     * when nothing of it waits for a decision, so one that is not allowed then is refused.
+     * A call is allowed by the decision about exactly this call, or, where nobody was asked, by its level of autonomy.
+     * A run goes on only when nothing of it waits for a decision, so one that is not allowed then is refused.
      */
     permitOf: Effect.fnUntraced(function* (run: StoredRun, hasJournal: boolean) {
       const asked = hasJournal ? yield* approvals.ofRun(run.id) : []
-      return Effect.fnUntraced(function* (call: ToolCall, tool: ToolDefinition) {
-        if (!needsApproval(run.autonomyLevel, tool)) return { type: "allowed" } as const
+      return Effect.fnUntraced(function* (call: BoundCall, binding: ToolBinding | null) {
         const approval = asked.find(({ toolCallId }) => toolCallId === call.id)
-        if (approval === undefined) return { type: "undecided" } as const
-        const isSame = approval.fingerprint === (yield* fingerprintOf(call))
+        if (approval === undefined) {
+          return needsApproval(run.autonomyLevel, binding) ? ({ type: "undecided" } as const) : allowed
+        }
+        const isSame =
+          approval.fingerprint === (yield* fingerprintOf({ ...call, binding })) ||
+          // Of the version before, which knew a call by its name alone.
+          (call.binding === undefined && approval.fingerprint === (yield* fingerprintOf(call)))
         return isSame && approval.status === "APPROVED"
-          ? ({ type: "allowed" } as const)
-          : ({ type: "rejected", reason: isSame ? approval.reason : "its arguments are others now" } as const)
+          ? ({ type: "allowed", isApproved: true } as const)
+          : ({
+              type: "rejected",
+              reason: isSame ? approval.reason : "its tool or its arguments are others now"
+            } as const)
       })
     }),
     /** What people are asked about these calls. */
-    questions: Effect.fnUntraced(function* (run: StoredRun, calls: ReadonlyArray<ToolCall>) {
+    questions: Effect.fnUntraced(function* (run: StoredRun, calls: ReadonlyArray<BoundCall>) {
       const createdAt = yield* now
       const expiresAt = new Date(createdAt.getTime() + approvalMillis)
       return yield* Effect.forEach(calls, (call) =>
@@ -48,6 +56,12 @@ export const make = Effect.gen(function* () {
             runId: run.id,
             toolCallId: call.id,
             tool: call.name,
+            connector:
+              call.binding == null
+                ? null
+                : { id: call.binding.connectorId, name: call.binding.connectorName },
+            address: call.binding?.address ?? null,
+            description: call.binding?.description ?? null,
             arguments: call.arguments,
             fingerprint: yield* fingerprintOf(call),
             status: "PENDING",

@@ -19,6 +19,7 @@ import type { EventListener } from "./LiveEvents.ts"
 import * as Park from "./Park.ts"
 import { patiently } from "./Patience.ts"
 import * as Permissions from "./Permissions.ts"
+import { accessOf } from "./Toolbox.ts"
 
 /** The work of a run, from its prompt to its stored end: it is performed, then parked or finished. */
 export class Work extends Context.Service<
@@ -53,7 +54,10 @@ export class Work extends Context.Service<
                 Finish.failed(log, `inference_${reason}`, error)
               ),
             LimitExceeded: ({ error, limit }) =>
-              Effect.succeed(Finish.failed(log, `${limit}_exceeded`, error))
+              Effect.succeed(Finish.failed(log, `${limit}_exceeded`, error)),
+            // The run is still RUNNING, and is handed back with all that are when the node has stopped.
+            HandedBack: () => Effect.interrupt,
+            ToolUnavailable: ({ error }) => Effect.succeed(Finish.failed(log, "tool_unavailable", error))
           }),
           Effect.catchDefect((defect) =>
             Effect.as(
@@ -106,7 +110,6 @@ const makePerform = Effect.gen(function* () {
         system: agent?.systemPrompt ?? null,
         messages: yield* messagesOf(run)
       },
-      tools: yield* toolSource.tools(run),
       permit: yield* permissions.permitOf(run, !ExecutionLog.isFirst(run))
     }
   })
@@ -115,6 +118,13 @@ const makePerform = Effect.gen(function* () {
     const finished = ExecutionLog.isFirst(run) ? new Map() : yield* patiently(journals.steps(run.id))
     yield* log.resume(finished)
     const found = yield* patiently(lookUp(run))
-    return yield* loop.answer({ ...found, finished, log, key: run.id, messageId: run.turn?.replyId ?? null })
+    return yield* loop.answer({
+      ...found,
+      access: accessOf(toolSource, run),
+      finished,
+      log,
+      key: run.id,
+      messageId: run.turn?.replyId ?? null
+    })
   })
 })

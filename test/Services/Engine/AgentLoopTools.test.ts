@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import type { RunEvent } from "../../../src/Schemas/RunEvent.ts"
 import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
+import { allowed } from "../../../src/Services/Engine/CallTool.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { IdempotencyKey, ToolError } from "../../../src/Services/ToolSource.ts"
 import { echo, type Journal, makeInput, runWith, tool } from "../../support/Loop.ts"
@@ -108,7 +109,7 @@ describe("AgentLoop, tool calls", () => {
         permit: ({ name }) =>
           Effect.succeed(
             name === "free"
-              ? { type: "allowed" }
+              ? allowed
               : name === "asked"
                 ? { type: "undecided" }
                 : { type: "rejected", reason: "no" }

@@ -118,6 +118,7 @@ describe("Executor, room", () => {
       let paid = 0
       const tool = (name: string, call: Tool["call"]): Tool => ({
         definition: { name, description: "", parameters: { type: "object" }, readOnly: true },
+        binding: null,
         call
       })
       const tools = [
@@ -126,7 +127,11 @@ describe("Executor, room", () => {
           Effect.flatMap(Clock.currentTimeMillis, (at) => (at < backAt ? away : Effect.succeed("x")))
         )
       ]
-      const source = Layer.succeed(ToolSource, { tools: () => Effect.succeed(tools) })
+      const source = Layer.succeed(ToolSource, {
+        tools: () => Effect.succeed({ tools, absent: [] }),
+        builtin: () => tools,
+        find: () => Effect.die("no tool of a connector")
+      })
       model.script = ({ messages }) =>
         Stream.fromIterable(messages.length === 1 ? calls("pay", "recall") : says("done"))
       let records = 0

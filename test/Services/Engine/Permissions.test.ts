@@ -1,14 +1,29 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { StoredApproval } from "../../../src/Schemas/Approval.ts"
-import type { RunId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import { ConnectorId, type RunId, type WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { newRun } from "../../../src/Schemas/Run.ts"
+import type { BoundCall, ToolBinding } from "../../../src/Schemas/ToolBinding.ts"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
 import * as Permissions from "../../../src/Services/Engine/Permissions.ts"
 import { layerAtRest } from "../../support/Service.ts"
 
-const tool = { name: "remember", description: "", parameters: { type: "object" }, readOnly: false }
-const call = { id: "c1", name: "remember", arguments: { key: "city", value: { de: ["Bonn", "Köln"] } } }
+const tool: ToolBinding = {
+  connectorId: ConnectorId.make("conn_1"),
+  connectorName: "docs",
+  address: "https://docs.example.org/mcp",
+  place: "p",
+  tool: "write",
+  definition: "d",
+  description: "writes",
+  readOnly: false
+}
+const call: BoundCall = {
+  id: "c1",
+  name: "docs__write",
+  binding: tool,
+  arguments: { key: "city", value: { de: ["Bonn", "Köln"] } }
+}
 const run = newRun({
   id: "run_1" as RunId,
   workspaceId: "workspace_1" as WorkspaceId,
@@ -29,9 +44,12 @@ describe("The decision about a call", () => {
   it.effect("allows this very call, whatever the order of its fields", () =>
     Effect.gen(function* () {
       const permit = yield* permitAfter({ status: "APPROVED", reason: null })
-      assert.deepStrictEqual(yield* permit(call, tool), { type: "allowed" })
+      assert.deepStrictEqual(yield* permit(call, tool), { type: "allowed", isApproved: true })
       const turned = { value: { de: ["Bonn", "Köln"] }, key: "city" }
-      assert.deepStrictEqual(yield* permit({ ...call, arguments: turned }, tool), { type: "allowed" })
+      assert.deepStrictEqual(yield* permit({ ...call, arguments: turned }, tool), {
+        type: "allowed",
+        isApproved: true
+      })
       assert.deepStrictEqual(yield* permit({ ...call, id: "c2" }, tool), { type: "undecided" })
     }).pipe(Effect.provide(layerAtRest()))
   )
@@ -39,14 +57,21 @@ describe("The decision about a call", () => {
   it.effect.each([
     ["another value", { arguments: { key: "city", value: { de: ["Bonn", "Mainz"] } } }],
     ["another order", { arguments: { key: "city", value: { de: ["Köln", "Bonn"] } } }],
-    ["another tool", { name: "forget" }]
+    ["another tool", { binding: { ...tool, tool: "forget" } }],
+    ["another connector", { binding: { ...tool, connectorId: ConnectorId.make("conn_2") } }],
+    ["another address", { binding: { ...tool, place: "q" } }],
+    ["another definition", { binding: { ...tool, definition: "e" } }],
+    ["a built-in tool", { binding: null }]
   ] as const)("allows nothing else under its id: %s", ([, others]) =>
     Effect.gen(function* () {
       const permit = yield* permitAfter({ status: "APPROVED", reason: null })
-      assert.deepStrictEqual(yield* permit({ ...call, ...others }, tool), {
-        type: "rejected",
-        reason: "its arguments are others now"
-      })
+      assert.deepStrictEqual(
+        yield* permit({ ...call, ...others }, "binding" in others ? others.binding : tool),
+        {
+          type: "rejected",
+          reason: "its tool or its arguments are others now"
+        }
+      )
     }).pipe(Effect.provide(layerAtRest()))
   )
 

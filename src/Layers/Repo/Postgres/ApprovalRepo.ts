@@ -10,7 +10,7 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const approval = firstRow(StoredApproval)
 const approvals = rows(StoredApproval)
-const columns = makeColumns(StoredApproval, { arguments: "json" })
+const columns = makeColumns(StoredApproval, { arguments: "json", connector: "json" })
 
 export const layer = Layer.effect(
   ApprovalRepo,

@@ -8,6 +8,7 @@ import * as Executions from "./migrations/0004_executions.ts"
 import * as Approvals from "./migrations/0005_approvals.ts"
 import * as Turns from "./migrations/0006_turns.ts"
 import * as CronFires from "./migrations/0007_cron_fires.ts"
+import * as Bindings from "./migrations/0008_bindings.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -28,6 +29,7 @@ export const migrate = Migrator.make({})({
     "0004_executions": migration(Executions.statements),
     "0005_approvals": migration(Approvals.statements),
     "0006_turns": migration(Turns.statements),
-    "0007_cron_fires": migration(CronFires.statements)
+    "0007_cron_fires": migration(CronFires.statements),
+    "0008_bindings": migration(Bindings.statements)
   })
 })

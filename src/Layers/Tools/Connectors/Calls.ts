@@ -2,15 +2,21 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
-import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
-import { ToolError } from "../../../Services/ToolSource.ts"
-import { isUnhealthy, type McpFailure } from "../Mcp/Failure.ts"
+import { away, toolUnavailable } from "../../../Schemas/ToolAbsence.ts"
+import { type Tool, ToolError } from "../../../Services/ToolSource.ts"
+import { isUnhealthy } from "../Mcp/Failure.ts"
 import type { McpServer } from "../Mcp/Server.ts"
 import type { McpClients, McpTool } from "../Mcp.ts"
+import type { Bound } from "./Bound.ts"
+import { bindingOf, definitionOf } from "./Definition.ts"
+import * as Failed from "./Failed.ts"
 
-/** Calls tools, with arguments that fit. A connector that could not be reached or signed in to becomes ERROR. */
-export const make = Effect.fnUntraced(function* (mcp: McpClients) {
-  const health = yield* ConnectorHealth
+/**
+ * Makes tools of what servers list. Their calls have arguments that fit, and go where the connector leads when they
+ * are made, if that is where the tool is. A connector that could not be reached or signed in to becomes ERROR.
+ */
+export const make = Effect.fnUntraced(function* (mcp: McpClients, { standing }: Bound) {
+  const failed = yield* Failed.make
   // Threads and what they need are loaded with the first call.
   const argumentCheck = yield* Effect.promise(() => import("../Arguments.ts")).pipe(
     Effect.flatMap(({ make }) => make),
@@ -18,27 +24,33 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     Effect.cached
   )
 
-  const failedCall = Effect.fnUntraced(function* (connector: StoredConnector, { error }: McpFailure) {
-    yield* Effect.logWarning("a connector can't be used", { connectorId: connector.id, error })
-    yield* health.report(connector.id, false)
-  })
-
-  return (connector: StoredConnector, server: McpServer, tool: McpTool) =>
-    Effect.fn("ConnectorTools.call")(function* (argument: Schema.Json) {
+  /** `name` is what the model calls it. */
+  return (listed: {
+    readonly connector: StoredConnector
+    readonly server: McpServer
+    readonly tool: McpTool
+    readonly name: string
+  }): Tool => {
+    const { name, tool } = listed
+    const binding = bindingOf(listed.connector, listed.server.url, tool)
+    const call = Effect.fn("ConnectorTools.call")(function* (argument: Schema.Json) {
       const checked = yield* (yield* argumentCheck)(
-        connector.id,
+        binding.connectorId,
         tool.inputSchema as Schema.JsonObject,
         argument
       )
-      return yield* mcp
-        .call(server, tool, checked)
-        .pipe(
-          Effect.catchTag("McpFailure", (failure) =>
-            Effect.andThen(
-              isUnhealthy(failure) ? failedCall(connector, failure) : Effect.void,
-              Effect.fail(new ToolError({ error: failure.error }))
-            )
-          )
+      const { connector, server } = yield* standing(listed.connector.workspaceId, binding)
+      return yield* mcp.call(server, tool, checked).pipe(
+        Effect.catchTag(
+          "McpFailure",
+          Effect.fnUntraced(function* (failure) {
+            if (isUnhealthy(failure)) yield* failed(connector, failure.error)
+            if (failure.isUnsent) return yield* toolUnavailable(binding, away(failure.error))
+            return yield* new ToolError({ error: failure.error })
+          })
         )
+      )
     })
+    return { definition: definitionOf(tool, name), binding, call }
+  }
 })

@@ -1,9 +1,11 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
+import { type Absence, away, noRoom } from "../../../Schemas/ToolAbsence.ts"
 import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
 import type { McpServer } from "../Mcp/Server.ts"
 import type { McpClients, McpTool } from "../Mcp.ts"
+import * as Failed from "./Failed.ts"
 import * as Target from "./Target.ts"
 
 const atOnce = 8
@@ -18,77 +20,84 @@ interface Listed {
   readonly server: McpServer | undefined
   readonly tools: ReadonlyArray<McpTool>
   readonly names: ReadonlyArray<string>
+  /** Why its tools are not there, though it brings some. */
+  readonly absence: Absence | undefined
 }
 
 /**
  * Asks connectors for their tools, all within 15 s. One that fails becomes ERROR and is not tried again for 30 s,
- * unless it is changed; one that works again becomes ACTIVE, if the plan has room for it.
+ * unless it is changed or named: who names one waits for it. One that works again becomes ACTIVE, if the plan has room
+ * for it.
  */
 export const make = Effect.fnUntraced(function* (mcp: McpClients) {
+  const failed = yield* Failed.make
   const health = yield* ConnectorHealth
   const target = yield* Target.make
 
   /** When a connector as it was (its fingerprint) may be tried again. */
-  const pauses = new Map<string, { readonly fingerprint: string; readonly until: number }>()
+  const pauses = new Map<
+    string,
+    { readonly fingerprint: string; readonly until: number; readonly error: string }
+  >()
   /** The tools of a connector when it was last reached: their names stay its own while it is away. */
   const known = new Map<string, ReadonlyArray<string>>()
 
-  const failed = Effect.fnUntraced(function* (connector: StoredConnector, error: string) {
-    yield* Effect.logWarning("a connector can't be used", { connectorId: connector.id, error })
-    if (connector.status !== "ERROR") yield* health.report(connector.id, false)
-  })
-
-  const away = (connector: StoredConnector): Listed => ({
+  const without = (connector: StoredConnector, absence?: Absence): Listed => ({
     connector,
     server: undefined,
     tools: [],
-    names: known.get(connector.id) ?? []
+    names: known.get(connector.id) ?? [],
+    absence
   })
 
-  const reach = Effect.fnUntraced(function* (connector: StoredConnector) {
+  const reach = Effect.fnUntraced(function* (connector: StoredConnector, areNamed: boolean) {
     const found = yield* target(connector)
-    if (found.kind === "none") return { ...away(connector), names: [] }
+    if (found.kind === "none") return { ...without(connector), names: [] }
     if (found.kind === "unusable") {
       // Told once, not with every message.
       if (connector.status !== "ERROR") yield* failed(connector, found.error)
-      return away(connector)
+      return without(connector, away(found.error))
     }
     const server = { connectorId: connector.id, ...found.server }
     const fingerprint = JSON.stringify(server)
     const pause = pauses.get(connector.id)
     const at = yield* Clock.currentTimeMillis
-    if (pause?.fingerprint === fingerprint && at < pause.until) return away(connector)
+    if (!areNamed && pause?.fingerprint === fingerprint && at < pause.until) {
+      return without(connector, away(pause.error))
+    }
     const tools = yield* mcp.tools(server).pipe(
       Effect.catchTag("McpFailure", ({ error }) =>
         Effect.gen(function* () {
           const until = (yield* Clock.currentTimeMillis) + pauseMillis
-          bounded(pauses).set(connector.id, { fingerprint, until })
+          bounded(pauses).set(connector.id, { fingerprint, until, error })
           yield* failed(connector, error)
-          return undefined
+          return error
         })
       )
     )
-    if (tools === undefined) return away(connector)
+    if (typeof tools === "string") return without(connector, away(tools))
     pauses.delete(connector.id)
     const distinct = [...new Map(tools.map((tool) => [tool.name, tool])).values()]
     const names = distinct.map(({ name }) => name)
     bounded(known).set(connector.id, names)
-    const isActive = connector.status === "ACTIVE" || (yield* health.report(connector.id, true))
-    return isActive ? { connector, server, tools: distinct, names } : { ...away(connector), names }
+    if (connector.status === "ACTIVE" || (yield* health.report(connector.id, true))) {
+      return { connector, server, tools: distinct, names, absence: undefined }
+    }
+    return { ...without(connector, noRoom), names }
   })
 
   /** What is not there by then is left out this time; it goes on connecting for the next. */
-  const reachBefore = (deadline: number) => (connector: StoredConnector) =>
+  const reachBefore = (deadline: number, areNamed: boolean) => (connector: StoredConnector) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) =>
-      Effect.timeoutOrElse(reach(connector), {
+      Effect.timeoutOrElse(reach(connector, areNamed), {
         duration: Math.max(0, deadline - at),
-        orElse: () => Effect.succeed(away(connector))
+        orElse: () => Effect.succeed(without(connector, away("its server did not answer in time")))
       })
     )
 
-  return Effect.fnUntraced(function* (connectors: ReadonlyArray<StoredConnector>) {
+  return Effect.fnUntraced(function* (connectors: ReadonlyArray<StoredConnector>, areNamed: boolean) {
     const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
-    return yield* Effect.forEach(connectors, reachBefore(deadline), { concurrency: atOnce })
+    return yield* Effect.forEach(connectors, reachBefore(deadline, areNamed), { concurrency: atOnce })
   })
 })
 

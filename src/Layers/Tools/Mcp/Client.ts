@@ -34,8 +34,8 @@ const protocols = [
 
 export interface Connection {
   readonly version: string
-  /** Asks the server at most once a minute. */
-  readonly tools: Effect.Effect<ReadonlyArray<McpSchema.Tool>, McpFailure>
+  /** Asks the server at most once a minute; for a fresh list after this, once for all who ask meanwhile. */
+  readonly tools: (isFresh: boolean) => Effect.Effect<ReadonlyArray<McpSchema.Tool>, McpFailure>
   readonly call: (
     tool: McpSchema.Tool,
     argument: Schema.JsonObject
@@ -87,16 +87,26 @@ export const connect = Effect.fnUntraced(function* (options: {
     Effect.mapError((error) => {
       const failed = failure(error)
       return failed.reason === "session"
-        ? new McpFailure({ reason: "unreachable", error: "the server does not keep the session it began" })
+        ? new McpFailure({
+            reason: "unreachable",
+            error: "the server does not keep the session it began",
+            isUnsent: true
+          })
         : failed
     })
   )
 
   const lock = yield* Semaphore.make(1)
-  let listed: { readonly at: number; readonly tools: ReadonlyArray<McpSchema.Tool> } | undefined
-  const list = Effect.gen(function* () {
+  let asked = 0
+  let listed:
+    | { readonly at: number; readonly ask: number; readonly tools: ReadonlyArray<McpSchema.Tool> }
+    | undefined
+  const list = Effect.fnUntraced(function* (
+    isUsable: (kept: NonNullable<typeof listed>, at: number) => boolean
+  ) {
     const at = yield* Clock.currentTimeMillis
-    if (listed !== undefined && at - listed.at < listMillis) return listed.tools
+    if (listed !== undefined && isUsable(listed, at)) return listed.tools
+    const ask = ++asked
     const found = yield* Effect.mapError(client.listTools(), failure)
     const tools: Array<McpSchema.Tool> = []
     for (const [index, tool] of found.entries()) {
@@ -104,13 +114,20 @@ export const connect = Effect.fnUntraced(function* (options: {
       if (usable !== undefined) tools.push(usable)
       yield* Effect.yieldNow
     }
-    listed = { at, tools }
+    listed = { at, ask, tools }
     return tools
   })
+  const tools = (isFresh: boolean) =>
+    Effect.suspend(() => {
+      const before = asked
+      return lock.withPermit(
+        list(isFresh ? ({ ask }) => ask > before : (kept, at) => at - kept.at < listMillis)
+      )
+    })
 
   return {
     version: protocol.protocolVersion,
-    tools: lock.withPermit(list),
+    tools,
     call: (tool, argument) => Effect.mapError(client.callTool({ tool, arguments: argument }), failure)
   }
 })

@@ -1,4 +1,5 @@
 import type { HttpError, McpClientError } from "effect/ai/McpClientError"
+import * as Predicate from "effect/Predicate"
 import { refusalOf } from "../../../Schemas/Outbound.ts"
 import { cut } from "../../../Schemas/Text.ts"
 import { McpFailure } from "./Failure.ts"
@@ -17,33 +18,36 @@ export const failureOf = (
 ): McpFailure => {
   const { reason } = error
   const said = (fallback: string, description?: string) =>
-    new McpFailure({
-      reason: "answer",
-      error:
-        description === undefined || description === ""
-          ? fallback
-          : `${fallback}: ${cut(scrub(description), longestDescription)}`
-    })
+    broken(
+      "answer",
+      description === undefined || description === ""
+        ? fallback
+        : `${fallback}: ${cut(scrub(description), longestDescription)}`
+    )
   switch (reason._tag) {
     case "TransportError": {
       const refusal = refusalOf(error)
-      if (refusal !== undefined) return new McpFailure({ reason: "refused", error: refusal.error })
-      return isUnsent(reason.description)
-        ? new McpFailure({ reason: "unreachable", error: "the server could not be reached" })
+      if (refusal !== undefined) return broken("refused", refusal.error)
+      return hasFailedWhole(reason.description)
+        ? new McpFailure({
+            reason: "unreachable",
+            error: "the server could not be reached",
+            isUnsent: isUnconnected(error)
+          })
         : said("the connection to the server was cut before it had answered")
     }
     case "HttpError":
       return ofStatus(reason, hasSession, said)
     case "ClosedError":
       return reason.sessionExpired === true
-        ? new McpFailure({ reason: "session", error: "the server has ended the session" })
+        ? broken("session", "the server has ended the session")
         : said("the connection to the server was closed")
     case "ProtocolError":
       return reason.code === undefined
         ? said("the server gave an answer that is no MCP")
         : said("the server refused the request", reason.description)
     case "TimeoutError":
-      return new McpFailure({ reason: "timeout", error: "the server did not answer in time" })
+      return broken("timeout", "the server did not answer in time")
     case "LimitError":
       return said("the answer of the server is too large")
     case "UnsupportedError":
@@ -53,8 +57,29 @@ export const failureOf = (
   }
 }
 
+/** Whether it was done all the same is not certain. */
+const broken = (reason: McpFailure["reason"], error: string) =>
+  new McpFailure({ reason, error, isUnsent: false })
+
 /** The client names what it was doing; nothing was answered to a request that failed as a whole. */
-const isUnsent = (description: string | undefined): boolean => description === "MCP HTTP request failed"
+const hasFailedWhole = (description: string | undefined): boolean => description === "MCP HTTP request failed"
+
+/**
+ * Whether there was no connection to send a request over, so that it can't have been done: the name was not found, or
+ * nobody answered at any of its addresses. A connection that was cut is not that.
+ */
+export const isUnconnected = (failure: unknown): boolean => {
+  let cause = failure
+  for (let depth = 0; depth < 10 && Predicate.isObject(cause); depth++) {
+    if ("errors" in cause && Array.isArray(cause.errors) && cause.errors.length > 0) {
+      return cause.errors.every(isUnconnected)
+    }
+    if ("syscall" in cause && (cause.syscall === "connect" || cause.syscall === "getaddrinfo")) return true
+    if ("code" in cause && cause.code === "UND_ERR_CONNECT_TIMEOUT") return true
+    cause = "cause" in cause ? cause.cause : "reason" in cause ? cause.reason : undefined
+  }
+  return false
+}
 
 /** What servers say of a session, or a protocol of one, that they do not have (any more). */
 const sessionWords = /\bsession(?:.?id)?\b|not initialized|protocol.version/iu
@@ -73,23 +98,22 @@ const ofStatus = (
   if (status === 401 || status === 403) {
     return new McpFailure({
       reason: "unauthorized",
-      error: `the server did not accept the credential (HTTP ${status})`
+      error: `the server did not accept the credential (HTTP ${status})`,
+      // Nobody has signed in; who may not do this one thing has.
+      isUnsent: status === 401
     })
   }
   // A 404 in a session is told as a closed connection.
   if (status === 404 && code === undefined) {
-    return new McpFailure({ reason: "unreachable", error: "there is no MCP server at this address" })
+    return broken("unreachable", "there is no MCP server at this address")
   }
   if (status === 400 && !requestCodes.includes(code) && sessionWords.test(description ?? "")) {
     return hasSession
-      ? new McpFailure({ reason: "session", error: `the server has no such session (HTTP ${status})` })
-      : new McpFailure({
-          reason: "stale",
-          error: said(`the server answered HTTP ${status}`, description).error
-        })
+      ? broken("session", `the server has no such session (HTTP ${status})`)
+      : broken("stale", said(`the server answered HTTP ${status}`, description).error)
   }
   if (status === 502 || status === 503 || status === 504) {
-    return new McpFailure({ reason: "unreachable", error: `the server is not available (HTTP ${status})` })
+    return broken("unreachable", `the server is not available (HTTP ${status})`)
   }
   return said(`the server answered HTTP ${status}`, description)
 }

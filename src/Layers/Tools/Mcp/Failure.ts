@@ -16,13 +16,22 @@ export class McpFailure extends Schema.TaggedError<McpFailure>()("McpFailure", {
     "timeout",
     /** It was reached, and its answer is none, cut off, too large or not understood. */
     "answer"
-  ])
+  ]),
+  /** The server has certainly not got what it was to do: there was no connection to send it over. */
+  isUnsent: Schema.Boolean
 }) {}
 
 /** Whether the connector is at fault: it could not be reached or signed in to. */
 export const isUnhealthy = ({ reason }: McpFailure): boolean =>
   reason === "unreachable" || reason === "refused" || reason === "unauthorized"
 
+/** Nothing was sent over a connection that did not come about. */
+export const unsent = ({ error, reason }: McpFailure) => new McpFailure({ error, reason, isUnsent: true })
+
 /** The server took longer than it may. */
 export const late = (millis: number) =>
-  new McpFailure({ reason: "unreachable", error: `the server did not answer within ${millis / 1000} s` })
+  new McpFailure({
+    reason: "unreachable",
+    error: `the server did not answer within ${millis / 1000} s`,
+    isUnsent: false
+  })

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import { storableText } from "../../../Schemas/Json.ts"
 import { cut } from "../../../Schemas/Text.ts"
 
 const maximumTools = 128
@@ -113,10 +114,10 @@ const decoderOf = (protocol: McpProtocol.AnyProtocolAdapter) => {
 const bare = (tool: unknown): { readonly tool: object; readonly schema: Schema.JsonObject } | undefined => {
   if (!Predicate.isReadonlyObject(tool)) return undefined
   const { annotations, description, execution, inputSchema, name, title } = tool
-  if (typeof name !== "string" || name.length > longestName) return undefined
+  // Under a name that can't be kept it could not be found again.
+  if (typeof name !== "string" || name.length > longestName || storableText(name) !== name) return undefined
   if (!isSmall(inputSchema) || !isSchema(inputSchema)) return undefined
   if (Predicate.isReadonlyObject(execution) && execution.taskSupport === "required") return undefined
-  const isReadOnly = Predicate.isReadonlyObject(annotations) && annotations.readOnlyHint === true
   return {
     schema: inputSchema,
     tool: {
@@ -124,10 +125,18 @@ const bare = (tool: unknown): { readonly tool: object; readonly schema: Schema.J
       inputSchema: { type: "object" },
       ...(typeof title === "string" && { title: title.slice(0, longestText) }),
       ...(typeof description === "string" && { description: description.slice(0, longestText) }),
-      ...(isReadOnly && { annotations: { readOnlyHint: true } })
+      ...(Predicate.isReadonlyObject(annotations) && { annotations: hintsOf(annotations) })
     }
   }
 }
+
+/** All of them, since the client makes a tool that does not say it destructive; those are so that say it. */
+const hintsOf = (annotations: Readonly<Record<string, unknown>>) => ({
+  readOnlyHint: annotations.readOnlyHint === true,
+  destructiveHint: annotations.destructiveHint === true,
+  idempotentHint: annotations.idempotentHint === true,
+  openWorldHint: annotations.openWorldHint !== false
+})
 
 /** What `McpSchema.ToolJson` says, at a small part of its price. */
 const isSchema = (value: unknown): value is Schema.JsonObject => {

@@ -1,0 +1,87 @@
+import * as Schema from "effect/Schema"
+import { ConnectorId } from "./Ids.ts"
+import { sortedJson, storableText } from "./Json.ts"
+import { ToolCall } from "./Tool.ts"
+
+/**
+ * What a tool of a connector is, whatever it is called by a model or by people (CONTRACT.md section 5): a call that
+ * was made of it is made on nothing else. It is stored with each call, and holds no secret.
+ */
+export const ToolBinding = Schema.Struct({
+  connectorId: ConnectorId,
+  /** What the connector was called then. */
+  connectorName: Schema.String,
+  /** Where its server is, as people see it: `shownAddress`. */
+  address: Schema.String,
+  /** A hash of the whole address. */
+  place: Schema.String,
+  /** As its server names it. */
+  tool: Schema.String,
+  /** A hash of `definitionText`. */
+  definition: Schema.String,
+  description: Schema.String,
+  readOnly: Schema.Boolean
+})
+export type ToolBinding = typeof ToolBinding.Type
+
+/**
+ * A call of a model with what it is bound to: null is no tool of a connector, so a built-in one or none at all.
+ * Calls that a version before this one has kept have no binding: they are known by their name alone.
+ */
+export const BoundCall = Schema.Struct({
+  ...ToolCall.fields,
+  binding: Schema.optionalKey(Schema.NullOr(ToolBinding))
+})
+export type BoundCall = typeof BoundCall.Type
+
+/** The calls of an answer, each bound to what the model was shown under its name. */
+export const bound = (
+  calls: ReadonlyArray<ToolCall>,
+  shown: ReadonlyArray<{
+    readonly definition: { readonly name: string }
+    readonly binding: ToolBinding | null
+  }>
+): ReadonlyArray<BoundCall> =>
+  calls.map((call) => ({
+    ...call,
+    binding: shown.find(({ definition }) => definition.name === call.name)?.binding ?? null
+  }))
+
+/** As models, providers and readers see it. */
+export const unbound = ({ binding: _, ...call }: BoundCall): ToolCall => call
+
+/** Whether it is the same tool, as it was. */
+export const isSameTool = (one: ToolBinding | null, other: ToolBinding | null): boolean =>
+  identity(one) === identity(other)
+
+/** What of a binding must not change, in words that are the same for the same tool alone. */
+export const identity = (binding: ToolBinding | null): string =>
+  JSON.stringify(binding && [binding.connectorId, binding.place, binding.tool, binding.definition])
+
+/** What a tool is by its own server, the same whatever the order of the members in it. */
+export const definitionText = (tool: {
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly inputSchema: unknown
+  readonly annotations?: unknown
+}): string => {
+  const { annotations = {}, description = null, inputSchema, name, title = null } = tool
+  return JSON.stringify(
+    sortedJson([name, title, description, inputSchema, annotations] as ReadonlyArray<Schema.Json>)
+  )
+}
+
+const longestAddress = 500
+
+/** Where a server is, without what may be a secret: values of the query, and parts of the path that look like one. */
+export const shownAddress = (address: string): string => {
+  const url = new URL(address)
+  const path = url.pathname.split("/").map((part) => (isOpaque(part) ? "…" : part))
+  const names = [...new Set(url.searchParams.keys())].map((name) => `${encodeURIComponent(name)}=…`)
+  const shown = url.origin + path.join("/") + (names.length === 0 ? "" : `?${names.join("&")}`)
+  return storableText(shown.length <= longestAddress ? shown : `${shown.slice(0, longestAddress)}…`)
+}
+
+/** Long, and of letters and digits: a key in the path of an address looks so, and so does an id. */
+const isOpaque = (part: string): boolean => part.length >= 24 && /[0-9]/u.test(part) && /[a-z]/iu.test(part)

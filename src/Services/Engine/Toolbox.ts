@@ -1,0 +1,108 @@
+import * as Effect from "effect/Effect"
+import type { Unavailable } from "../../Schemas/Errors.ts"
+import type { HandedBack } from "../../Schemas/Execution.ts"
+import { fitTools } from "../../Schemas/Prompt.ts"
+import { kindOf, type StoredRun } from "../../Schemas/Run.ts"
+import {
+  type AbsentConnector,
+  connectorUnavailable,
+  type ToolUnavailable
+} from "../../Schemas/ToolAbsence.ts"
+import { type BoundCall, isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
+import type { Offer, Tool, ToolSource } from "../ToolSource.ts"
+import { patiently } from "./Patience.ts"
+import type { AwaitTool } from "./ToolWait.ts"
+
+/** The tools that a run may use. */
+export interface ToolAccess {
+  /** What its model may be shown, and whom it is told that it misses. */
+  readonly offer: Effect.Effect<Offer, ToolUnavailable | Unavailable>
+  readonly find: (binding: ToolBinding) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
+  readonly builtin: ReadonlyArray<Tool>
+  /** Whether it waits for a tool that can't be had; else the model is told that the call was not made. */
+  readonly waits: boolean
+}
+
+/**
+ * A task waits, and does not begin without the connectors that it names; others that it can't have, it does without.
+ * A turn never waits, since somebody does who reads it, and its conversation is busy meanwhile: it does without,
+ * which its model and its reader are told. That is so for a call that was approved as well: the model says that it
+ * was not made, and whoever still wants it says so again.
+ */
+export const accessOf = (source: ToolSource["Service"], run: StoredRun): ToolAccess => {
+  const offer = source.tools(run)
+  const waits = kindOf(run) === "task"
+  return {
+    builtin: source.builtin(run),
+    find: (binding) => source.find(run, binding),
+    waits,
+    offer: !waits
+      ? offer
+      : run.connectorIds === null
+        ? Effect.map(offer, ({ tools }) => ({ tools, absent: [] }))
+        : Effect.flatMap(offer, whole)
+  }
+}
+
+const whole = (offer: Offer): Effect.Effect<Offer, ToolUnavailable> => {
+  const [first] = offer.absent
+  const missing = offer.absent.find(({ isGone }) => isGone) ?? first
+  return missing === undefined ? Effect.succeed(offer) : Effect.fail(connectorUnavailable(missing))
+}
+
+/** What a call goes to. */
+interface Destination {
+  readonly binding: ToolBinding | null
+  /** Looked for when the call is made, as it is then. */
+  readonly tool: Effect.Effect<Tool, ToolUnavailable | Unavailable>
+}
+
+/** The tools of one execution. */
+export interface Toolbox extends Pick<ToolAccess, "waits"> {
+  /** What the model is shown. Looked up when it is first needed, and the same until the execution ends. */
+  readonly shown: Effect.Effect<
+    { readonly tools: ReadonlyArray<Tool>; readonly absent: ReadonlyArray<AbsentConnector> },
+    HandedBack | ToolUnavailable
+  >
+  /**
+   * What a call is bound to, whatever has its name by now; undefined where the model made its name up. Only the name
+   * is known of calls that were kept by a version before: those are of the tool that has it now.
+   */
+  readonly destinationOf: (
+    call: BoundCall
+  ) => Effect.Effect<Destination | undefined, HandedBack | ToolUnavailable>
+}
+
+export const make = Effect.fnUntraced(function* (
+  { builtin, find, offer, waits }: ToolAccess,
+  awaitTool: AwaitTool,
+  budget: number
+): Effect.fn.Return<Toolbox> {
+  let looked: ReadonlyArray<Tool> = []
+  const shown = yield* Effect.cached(
+    Effect.gen(function* () {
+      const offered = yield* awaitTool(patiently(offer))
+      const tools = fitTools(offered.tools, ({ definition }) => definition, budget)
+      if (tools.length < offered.tools.length) {
+        yield* Effect.logWarning(`${offered.tools.length - tools.length} tools too many were left out`)
+      }
+      looked = tools
+      return { tools, absent: offered.absent }
+    })
+  )
+  const named = (tools: ReadonlyArray<Tool>, { name }: BoundCall): Destination | undefined => {
+    const tool = tools.find(({ definition }) => definition.name === name)
+    return tool && { binding: tool.binding, tool: Effect.succeed(tool) }
+  }
+  return {
+    shown,
+    waits,
+    destinationOf: (call) => {
+      const { binding } = call
+      if (binding === undefined) return Effect.map(shown, ({ tools }) => named(tools, call))
+      if (binding === null) return Effect.succeed(named(builtin, call))
+      const known = looked.find((tool) => isSameTool(tool.binding, binding))
+      return Effect.succeed({ binding, tool: known === undefined ? find(binding) : Effect.succeed(known) })
+    }
+  }
+})
