@@ -71,6 +71,7 @@ describe("connections and lists of MCP clients", () => {
         }),
         "no tool",
         null,
+        listedTool("not\u0000kept"),
         listedTool("b.ö/")
       ]
       const { url } = yield* startScripted({ tools })
@@ -78,9 +79,9 @@ describe("connections and lists of MCP clients", () => {
       assert.deepStrictEqual(
         kept.map(({ annotations, name }) => [name, annotations?.readOnlyHint]),
         [
-          ["a", undefined],
+          ["a", false],
           ["icons", true],
-          ["b.ö/", undefined]
+          ["b.ö/", false]
         ]
       )
     })

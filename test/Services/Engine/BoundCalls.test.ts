@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { StoredConnector } from "../../../src/Schemas/Connector.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
+import { Lifecycle } from "../../../src/Services/Lifecycle.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import {
   change,
@@ -14,7 +16,7 @@ import {
   writing
 } from "../../support/BoundCalls.ts"
 import { startNode } from "../../support/Engine.ts"
-import { freePort } from "../../support/Mcp.ts"
+import { freePort, listedTool, startScripted } from "../../support/Mcp.ts"
 import { layerScripted } from "../../support/Service.ts"
 import { eventually } from "../../support/Until.ts"
 
@@ -116,6 +118,39 @@ describe("A call is made on the tool that the model was shown, or not at all", (
       assert.strictEqual((yield* untilRun(id, isOver)).status, "COMPLETED")
       assert.deepStrictEqual([first.calls(), second.calls()], [1, 0])
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect(
+    "approved, and waiting for its connector when its node stops: another makes it when that is back",
+    () =>
+      Effect.gen(function* () {
+        const [first, second] = [yield* startWriter(), yield* startWriter()]
+        const { approve, results, user, workspaceId } = yield* writing()
+        const { id: connector } = yield* docsAt(workspaceId, first.url)
+        yield* docsAt(workspaceId, second.url, 1)
+        const node = yield* startNode("a")
+        const { id } = yield* (yield* Runs).create(user, { workspaceId, prompt: "work" })
+        yield* untilRun(id, isWaiting)
+        yield* first.stop
+        yield* approve
+        const repo = yield* ConnectorRepo
+        yield* eventually(
+          Effect.map(repo.find(connector), (found) => Option.getOrThrow(found).status === "ERROR"),
+          "it was looked for"
+        )
+        yield* (yield* Lifecycle).startDraining
+        yield* node.stop
+        assert.deepInclude(yield* untilRun(id, ({ status }) => status !== "RUNNING"), { status: "PENDING" })
+        const again = yield* startScripted({
+          tools: [listedTool("write", { description: "writes" })],
+          port: first.port
+        })
+        yield* startNode("b")
+        assert.strictEqual((yield* untilRun(id, isOver)).status, "COMPLETED")
+        assert.strictEqual(again.asked.filter((method) => method === "tools/call").length, 1)
+        assert.deepInclude(results()[0], { result: "write done", isError: false })
+        assert.strictEqual(second.calls(), 0)
+      }).pipe(Effect.provide(layer))
   )
 
   it.effect("a task that names connectors does not begin without their tools", () =>

@@ -125,12 +125,15 @@ const bare = (tool: unknown): { readonly tool: object; readonly schema: Schema.J
       inputSchema: { type: "object" },
       ...(typeof title === "string" && { title: title.slice(0, longestText) }),
       ...(typeof description === "string" && { description: description.slice(0, longestText) }),
-      ...(Predicate.isReadonlyObject(annotations) && { annotations: hintsOf(annotations) })
+      annotations: hintsOf(Predicate.isReadonlyObject(annotations) ? annotations : {})
     }
   }
 }
 
-/** All of them, since the client makes a tool that does not say it destructive; those are so that say it. */
+/**
+ * All of them, since the client would make a tool that does not say it destructive; those are so that say it. Saying
+ * what goes without saying changes no tool.
+ */
 const hintsOf = (annotations: Readonly<Record<string, unknown>>) => ({
   readOnlyHint: annotations.readOnlyHint === true,
   destructiveHint: annotations.destructiveHint === true,
