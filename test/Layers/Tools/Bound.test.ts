@@ -171,6 +171,27 @@ describe("A call that failed", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("was not sent where no session begins", () =>
+    Effect.gen(function* () {
+      const server = yield* startWriter()
+      const connector = yield* docsAt(yield* makeWorkspace, server.url)
+      const { tool } = yield* listed(connector)
+      yield* server.stop
+      yield* Effect.flip(tool.call({}))
+      // As if nobody had seen that it failed: the call itself is what connects again.
+      yield* change(connector, {})
+      const broken = yield* startScripted({
+        port: server.port,
+        answer: ({ response }) => {
+          response.writeHead(500).end()
+          return handled
+        }
+      })
+      assert.strictEqual((yield* Effect.flip(tool.call({})))._tag, "ToolUnavailable")
+      assert.notInclude(broken.asked, "tools/call")
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect.each(["cut off", "HTTP 503"])("may have been made: %s", (how) =>
     Effect.gen(function* () {
       let calls = 0

@@ -153,6 +153,22 @@ describe("A call is made on the tool that the model was shown, or not at all", (
       }).pipe(Effect.provide(layer))
   )
 
+  it.effect("a task that names no connectors goes on with those that are there, and says nothing", () =>
+    Effect.gen(function* () {
+      const [down, up] = [yield* startWriter(), yield* startWriter()]
+      const { model, user, workspaceId } = yield* writing()
+      yield* docsAt(workspaceId, down.url)
+      yield* docsAt(workspaceId, up.url, 1)
+      yield* down.stop
+      yield* startNode("a")
+      const runs = yield* Runs
+      const { id } = yield* runs.create(user, { workspaceId, prompt: "work", autonomyLevel: "autonomous" })
+      assert.strictEqual((yield* untilRun(id, isOver)).status, "COMPLETED")
+      assert.strictEqual(up.calls(), 1)
+      assert.isNull(model.requests[0]?.system)
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("a task that names connectors does not begin without their tools", () =>
     Effect.gen(function* () {
       const first = yield* startWriter()
