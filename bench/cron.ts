@@ -11,7 +11,7 @@
 import { randomBytes } from "node:crypto"
 import { makeAccount, makeNodes, onDatabase, sleep } from "../test/support/Durability.ts"
 import { until } from "../test/support/Until.ts"
-import { usage } from "./support/Site.ts"
+import { usage } from "./support/Processes.ts"
 
 const {
   CRON_CONCURRENCY = "16",

@@ -1,9 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { makeClient, runCommand, type Server, startServer } from "./Process.ts"
+import { type Body, bodyOf, listen, serveTools, type ToolRequest } from "./ToolServer.ts"
 import { until } from "./Until.ts"
 
 /** One question to the mock model: the job and the number of tool results in it say which step it is. */
@@ -24,28 +23,6 @@ export interface ToolUse {
   readonly job: number
   readonly step: number
   readonly at: number
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: a wire format that is not typed here
-type Body = any
-
-const bodyOf = async (request: IncomingMessage): Promise<Body> => {
-  let text = ""
-  for await (const chunk of request) text += chunk
-  return text === "" ? undefined : JSON.parse(text)
-}
-
-const listen = async (handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>) => {
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => response.destroy())
-  })
-  server.keepAliveTimeout = 60_000
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
-  const close = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
 }
 
 export const sleep = (millis: number) => new Promise<void>((done) => setTimeout(done, millis))
@@ -183,35 +160,12 @@ const toolList = [
 /** An MCP server with the tools `count` (read-only) and `write`, which remembers their calls. */
 export const startTools = async (delayMillis: number) => {
   const uses: Array<ToolUse> = []
-  const { base, close } = await listen(async (request, response) => {
-    const message = await bodyOf(request)
-    if (message === undefined) return void response.writeHead(405).end()
-    if (message.id === undefined) return void response.writeHead(202).end()
-    const answer = (status: number, content: object) =>
-      response
-        .writeHead(status, { "content-type": "application/json" })
-        .end(JSON.stringify({ jsonrpc: "2.0", id: message.id, ...content }))
-    const { method, params } = message
-    if (method === "initialize") {
-      const known = ["2025-11-25", "2025-06-18", "2025-03-26"]
-      answer(200, {
-        result: {
-          protocolVersion: known.includes(params.protocolVersion) ? params.protocolVersion : known[0],
-          capabilities: { tools: {} },
-          serverInfo: { name: "counter", version: "1" }
-        }
-      })
-    } else if (method === "tools/list") {
-      answer(200, { result: { tools: toolList } })
-    } else if (method === "tools/call") {
-      uses.push({ tool: params.name, ...params.arguments, at: Date.now() })
-      await sleep(delayMillis)
-      answer(200, { result: { content: [{ type: "text", text: `${params.name} ok` }] } })
-    } else {
-      answer(400, { error: { code: -32601, message: "Method not found" } })
-    }
-  })
-  return { uses, url: `${base}/mcp`, close }
+  const call = async ({ params }: ToolRequest) => {
+    uses.push({ tool: params.name, ...params.arguments, at: Date.now() })
+    await sleep(delayMillis)
+    return `${params.name} ok`
+  }
+  return { ...(await serveTools({ tools: toolList, call })), uses }
 }
 
 /** What has reached this process is read in one of these turns, however late they come. */

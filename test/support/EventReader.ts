@@ -17,6 +17,15 @@ export interface EventReader {
   readonly leave: () => void
 }
 
+/** The answer is no stream of events. */
+export class Refused extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
 /** Sends the request; fails if the answer is no stream of events. */
 export const readEvents = async (
   url: string,
@@ -35,7 +44,7 @@ export const readEvents = async (
     ...(options.json !== undefined && { body: JSON.stringify(options.json) })
   })
   if (answer.status !== 200 || answer.body === null) {
-    throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
+    throw new Refused(answer.status, `${url}: ${answer.status} ${await answer.text()}`)
   }
   const { body } = answer
   const events: Array<SeenEvent> = []

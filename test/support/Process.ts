@@ -10,6 +10,7 @@ const startLimitMillis = 240_000
 
 export interface Server {
   readonly baseUrl: string
+  readonly pid: number
   readonly stdout: () => string
   readonly stderr: () => string
   /** Sends the signal and resolves with the exit code (null after SIGKILL). */
@@ -78,6 +79,7 @@ export const startServer = async (
   })
   return {
     baseUrl,
+    pid: child.pid ?? 0,
     stdout: () => text.stdout,
     stderr: () => text.stderr,
     stop: (signal) => {
@@ -117,9 +119,10 @@ export interface SseEvent {
 
 /** A client as a person would write one: fetch and JSON. */
 export const makeClient = (baseUrl: string, token: string) => {
-  const request = (method: string, path: string, json?: unknown) =>
+  const request = (method: string, path: string, json?: unknown, signal?: AbortSignal) =>
     fetch(`${baseUrl}${path}`, {
       method,
+      ...(signal !== undefined && { signal }),
       headers: {
         authorization: `Bearer ${token}`,
         ...(json !== undefined && { "content-type": "application/json" })

@@ -1,0 +1,28 @@
+import {
+  exitOnSignals,
+  type PostgresServer,
+  removedAtTheEnd,
+  removeServer,
+  startServer,
+  temporaryFolder
+} from "../../test/support/PostgresServer.ts"
+
+/**
+ * The PostgreSQL server of a bench: that of DATABASE_URL (without the name of a database), or one of its own with
+ * fsync on, which goes with the process.
+ */
+export const openServer = async (): Promise<{
+  readonly url: string
+  /** To stop and start it; only if it is our own. */
+  readonly postgres: PostgresServer | undefined
+}> => {
+  exitOnSignals()
+  process.once("SIGINT", () => process.exit(130))
+  const { DATABASE_URL: given } = process.env
+  if (given !== undefined) return { url: given, postgres: undefined }
+  const folder = temporaryFolder("agentd-bench-")
+  removedAtTheEnd(() => removeServer(folder))
+  // Else each recovery takes seconds, for a file system with little else to do: a restart is to be a short one.
+  const postgres = await startServer(folder, "-c recovery_init_sync_method=syncfs")
+  return { url: postgres.url, postgres }
+}
