@@ -13,7 +13,7 @@
  * meets what is a matter of time, and so two runs of it are alike and not the same. The nodes run as `npm start` does,
  * from the bundle of this checkout.
  */
-import { execFileSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { cpus } from "node:os"
 import { parseArgs } from "node:util"
 import { onDatabase, sleep } from "../test/support/Durability.ts"
@@ -169,7 +169,10 @@ const describe = async (url: string) => {
       select current_setting('server_version') as version, current_setting('fsync') as fsync,
         current_setting('synchronous_commit') as commit`
   )
-  const commit = execFileSync("git", ["describe", "--always", "--dirty"], { cwd: import.meta.dirname })
+  // Where this is no checkout, nothing is said.
+  const { stdout: commit } = spawnSync("git", ["describe", "--always", "--dirty"], {
+    cwd: import.meta.dirname
+  })
   const words = process.argv.slice(2)
   const command = ["node bench/chaos.ts", ...words, ...(values.seed === undefined ? ["--seed", seed] : [])]
   say(`${command.join(" ")}   # ${commit.toString().trim()}, seed ${seed}`)

@@ -156,9 +156,9 @@ export const judge = async (cluster: Cluster, load: Load, leaseSeconds: number) 
       complain(
         `repeated, ${cause}`,
         key.split("/")[0],
-        `${token} was called again after ${again.from - before.from} ms; the call before took ` +
+        `${token} began again after ${again.from - before.from} ms; the call before took ` +
           `${(before.to ?? 0) - before.from} ms, process ${before.pid}, then ${again.pid}` +
-          (kept === undefined ? "" : `; journaled ${Math.round(kept - again.from)} ms after it began again`)
+          (kept === undefined ? "" : `; in the journal ${Math.round(kept - before.from)} ms after it began`)
       )
     }
   }
