@@ -117,7 +117,10 @@ const endsOf = (field: string): string => {
   return first === undefined || first === last ? field : `${first},${last}`
 }
 
-/** Up to `count` instants after `after`: at least one, or the reason why there is none, as `instantsOf` says. */
+/**
+ * The first `count` instants after `after`, or as many as there are until a gap of 60 years or the year 10000: at
+ * least one, or the reason why there is none, as `instantsOf` says.
+ */
 export const nextInstants = (
   schedule: string,
   timezone: string,
@@ -126,8 +129,19 @@ export const nextInstants = (
 ): Result.Result<ReadonlyArray<Date>, ScheduleProblem> =>
   Result.flatMap(instantsOf(schedule, timezone, after), ({ next }) => {
     const instants: Array<Date> = []
-    let at = next(after)
-    for (; at !== null && instants.length < count; at = next(at)) instants.push(at)
+    let following = next
+    let at: Date | null = after
+    while (instants.length < count) {
+      const from: Date = at
+      at = following(from)
+      if (at === null && instants.length > 0) {
+        // What lies behind the 60 years from `after` is computed from the last instant, as a job does that moves on.
+        following = Result.getOrElse(instantsOf(schedule, timezone, from), () => ({ next })).next
+        at = following(from)
+      }
+      if (at === null) break
+      instants.push(at)
+    }
     return instants.length === 0 ? invalid("schedule", "never fires") : Result.succeed(instants)
   })
 

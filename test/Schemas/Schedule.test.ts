@@ -166,6 +166,27 @@ describe("a schedule", () => {
     )
   })
 
+  it.each([
+    ["@yearly", friday, 100, "2126-01-01T00:00:00.000Z"],
+    ["0 0 29 2 *", friday, 100, "2436-02-29T00:00:00.000Z"],
+    ["0 0 29 2 1", friday, 100, "2050-02-14T00:00:00.000Z"],
+    ["0 0 29 2 +1", friday, 100, "4692-02-29T00:00:00.000Z"],
+    ["@yearly", "9950-06-01T00:00:00.000Z", 49, "9999-01-01T00:00:00.000Z"],
+    ["0 0 29 2 *", "9890-06-01T00:00:00.000Z", 26, "9996-02-29T00:00:00.000Z"]
+  ])(
+    "that is rare has as many as asked for, up to the year 10000: %s from %s",
+    (schedule, after, count, last) => {
+      const many = next(schedule, "UTC", after, 100)
+      assert.strictEqual(many.length, count)
+      assert.strictEqual(many.at(-1), last)
+      // None is passed over: each is the next after the one before, as a job computes it.
+      assert.deepStrictEqual(
+        many,
+        [after, ...many.slice(0, -1)].flatMap((before) => next(schedule, "UTC", before))
+      )
+    }
+  )
+
   it("has whole seconds, whatever the moment it counts from", () => {
     assert.deepStrictEqual(next("* * * * * *", "UTC", "2026-11-20T08:00:00.999Z", 2), [
       "2026-11-20T08:00:01.000Z",

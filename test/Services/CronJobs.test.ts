@@ -179,6 +179,29 @@ describe("CronJobs", () => {
     }).pipe(Effect.provide(layerAtRest()))
   )
 
+  it.effect("previews as many as asked for, and lets others work meanwhile", () =>
+    Effect.gen(function* () {
+      const jobs = yield* CronJobs
+      let turns = 0
+      yield* Effect.forkChild(
+        Effect.forever(
+          Effect.andThen(
+            Effect.sync(() => turns++),
+            Effect.yieldNow
+          )
+        )
+      )
+      const after = new Date("2026-11-20T08:00:00.000Z")
+      const rare = yield* jobs.preview({ schedule: "0 0 29 2 +MON", after, count: 100 })
+      assert.strictEqual(rare.length, 100)
+      assert.strictEqual(rare.at(-1)?.toISOString(), "4692-02-29T00:00:00.000Z")
+      assert.isAtLeast(turns, 3)
+      const last = { schedule: "@yearly", after: new Date("9979-06-01T00:00:00.000Z"), count: 100 }
+      assert.strictEqual((yield* jobs.preview(last)).length, 20)
+      assert.strictEqual((yield* jobs.preview({ schedule: "* * * * *", after, count: 25 })).length, 25)
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
   it.effect("previews five instants in UTC from now, or as it is told", () =>
     Effect.gen(function* () {
       yield* setTime("2026-11-20T08:00:00.000Z")
