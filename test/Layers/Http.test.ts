@@ -96,8 +96,8 @@ describe("HTTP errors", () => {
         ["", "workspaceId: is required"],
         [`workspaceId=${workspaceId}&limit=0`, "limit: must be a whole number from 1 to 100"],
         [`workspaceId=${workspaceId}&limit=101`, "limit: must be a whole number from 1 to 100"],
-        [`workspaceId=${workspaceId}&limit=1.5`, "limit: must be a whole number"],
-        [`workspaceId=${workspaceId}&limit=abc`, "limit: must be a whole number"],
+        [`workspaceId=${workspaceId}&limit=1.5`, "limit: must be a whole number from 1 to 100"],
+        [`workspaceId=${workspaceId}&limit=abc`, "limit: must be a whole number from 1 to 100"],
         [`workspaceId=${workspaceId}&offset=-1`, "offset: must be a whole number from 0 to 9007199254740991"],
         [`workspaceId=${workspaceId}&projectId=proj_x`, "projectId: does not exist in this workspace"],
         [`workspaceId=${workspaceId}&agentId=agent_x`, "agentId: does not exist in this workspace"]

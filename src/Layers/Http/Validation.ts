@@ -12,7 +12,7 @@ import { problemResponse, sentenceOf } from "./Problems.ts"
 
 /**
  * What does not decode is a 400 that names the field, in a path a 404 like any id that names nothing. A
- * body of another type is a 415, one that announces too much a 413 before it is read, and one that is no
+ * body of another type or charset is a 415, one that announces too much a 413 before it is read, and one that is no
  * UTF-8 a 400: decoding it would change it in silence.
  */
 export const layer = Layer.succeed(
@@ -51,8 +51,24 @@ const refuse = (error: unhandled): Effect.Effect<HttpServerResponse, InvalidInpu
 type Headers = Readonly<Record<string, string | undefined>>
 
 /** A body without a content type is a foreign one: browsers send such ones across origins unasked. */
-const isJson = (headers: Headers): boolean =>
-  headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === "application/json"
+const isJson = (headers: Headers): boolean => {
+  const [type = "", ...parameters] = partsOf(headers["content-type"] ?? "")
+  return type.trim().toLowerCase() === "application/json" && parameters.every(isReadable)
+}
+
+/** Read in what it does not say it is in, a text would be changed in silence. ASCII is UTF-8 as well. */
+const charsets = new Set(["utf-8", "utf8", "us-ascii"])
+
+const isReadable = (parameter: string): boolean => {
+  const [name = "", ...value] = parameter.split("=")
+  if (name.trim().toLowerCase() !== "charset") return true
+  const charset = value.join("=").trim().toLowerCase()
+  return charsets.has(/^"(.*)"$/su.exec(charset)?.[1] ?? charset)
+}
+
+/** What semicolons part; those in quotes part nothing. */
+const partsOf = (header: string): ReadonlyArray<string> =>
+  header.match(/(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/gsu) ?? []
 
 const hasBody = (headers: Headers): boolean =>
   headers["content-type"] !== undefined ||
