@@ -47,7 +47,8 @@ const report = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return isReported ? Effect.void : writeStderr(`agentd: ${sentenceOf(failure.error)}`)
 }
 
-const sentenceOf = (error: unknown): string => {
+/** What an operator is told of a failure. */
+export const sentenceOf = (error: unknown): string => {
   if (!Predicate.isObject(error)) return String(error)
   if ("error" in error && typeof error.error === "string") return error.error
   if (Predicate.isTagged(error, "ConfigError")) return configSentence(error)
@@ -83,11 +84,9 @@ const innerOf = (error: object): object | undefined => {
 const messageOf = (error: object): string =>
   "message" in error && error.message !== "" ? String(error.message) : String(error)
 
-/** `PORT: must be …`: the variable at fault, without the ways in which the value was read. */
+/** `PORT must be …`: the variable at fault and the rule, without the ways in which the value was read. */
 const configSentence = (error: object): string => {
   const message = messageOf(error)
-  const [, name] = /\["([A-Z_]+)"\]/u.exec(message) ?? []
-  const [, said] = /\(?([A-Z_]+ must be [^\n]+)/u.exec(message) ?? []
-  if (said !== undefined) return said
-  return name === undefined ? message : `${name} must be a whole number`
+  const [, said] = /([A-Z_]+ must [^\n]+)/u.exec(message) ?? []
+  return said ?? message
 }

@@ -29,10 +29,15 @@ const read = (environment: Environment) =>
       if (environment[name] !== undefined) {
         return yield* new SecretFileError({ error: `${name} and ${name}_FILE: set one of them` })
       }
-      found[name] = yield* Effect.try({
+      const value = yield* Effect.try({
         try: () => readFileSync(path, "utf8").trim(),
         catch: () => new SecretFileError({ error: `${name}_FILE: the file ${path} can't be read` })
       })
+      // Taken for unset it would mean another database, or another key; former keys alone may be none.
+      if (value === "" && name !== "AGENTD_SECRET_KEYS_OLD") {
+        return yield* new SecretFileError({ error: `${name}_FILE: the file ${path} is empty` })
+      }
+      found[name] = value
     }
     return found
   })

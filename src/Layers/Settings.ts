@@ -4,38 +4,51 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { wholeNumberOf } from "../Schemas/WholeNumber.ts"
 import { Settings } from "../Services/Settings.ts"
 
-const whole = (name: string, fallback: number, minimum: number, maximum: number) =>
-  Config.schema(
-    Schema.Int.check(
-      Schema.makeFilter((value: number) =>
-        value >= minimum && value <= maximum
-          ? undefined
-          : `${name} must be a whole number from ${minimum} to ${maximum}`
-      )
-    ),
-    name
-  ).pipe(Config.withDefault(fallback))
-
-const flag = (name: string, fallback: boolean) =>
+/** A text that stands for nothing else than what `problem` does not object to. Empty is as good as unset. */
+const word = (name: string, problem: (value: string) => string | undefined) =>
   Config.schema(
     Schema.String.check(
-      Schema.makeFilter((value: string) =>
-        value === "true" || value === "false" ? undefined : `${name} must be true or false`
-      )
+      Schema.makeFilter((value: string) => {
+        const said = problem(value)
+        return said === undefined ? undefined : `${name} ${said}`
+      })
     ),
     name
-  ).pipe(
+  )
+
+const visible = (name: string) =>
+  word(name, (value) => (value.trim() === "" ? "must not be white space" : undefined))
+
+const whole = (name: string, fallback: number, minimum: number, maximum: number) =>
+  word(name, (value) =>
+    wholeNumberOf(value, minimum, maximum) === undefined
+      ? `must be a whole number from ${minimum} to ${maximum}`
+      : undefined
+  ).pipe(Config.map(Number), Config.withDefault(fallback))
+
+const flag = (name: string, fallback: boolean) =>
+  word(name, (value) => (value === "true" || value === "false" ? undefined : "must be true or false")).pipe(
     Config.map((value) => value === "true"),
     Config.withDefault(fallback)
   )
 
+/** As the driver reads it: what is no such address ends the start before anything is tried. */
+const isDatabaseUrl = (value: string) => /^postgres(ql)?:$/u.test(URL.parse(value)?.protocol ?? "")
+
 /** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
 export const database = Config.all({
-  url: Config.option(Config.Redacted("DATABASE_URL")),
-  dataDir: Config.String("AGENTD_DATA_DIR").pipe(
+  url: word("DATABASE_URL", (value) =>
+    isDatabaseUrl(value) ? undefined : "must look like postgres://user:password@host:5432/database"
+  ).pipe(
+    Config.map((value) => Redacted.make(value)),
+    Config.option
+  ),
+  dataDir: visible("AGENTD_DATA_DIR").pipe(
     Config.withDefault("./.agentd"),
     Config.map((path) => resolve(path))
   )
@@ -43,7 +56,7 @@ export const database = Config.all({
 
 /** Where to listen. */
 export const address = Config.all({
-  host: Config.String("HOST").pipe(Config.withDefault("127.0.0.1")),
+  host: visible("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: whole("PORT", 3000, 0, 65_535)
 })
 

@@ -55,7 +55,7 @@ export class AccountError extends Schema.TaggedError<AccountError>()("AccountErr
 
 /** Days of a duration such as `30d`, `12h` or `2w`; undefined for anything else. */
 export const daysOf = (duration: string): number | undefined => {
-  const [, amount, unit] = /^(\d{1,5})([hdw])$/u.exec(duration) ?? []
+  const [, amount, unit] = /^([1-9]\d{0,4})([hdw])$/u.exec(duration) ?? []
   if (amount === undefined || unit === undefined) return undefined
   const days = Number(amount) * { h: 1 / 24, d: 1, w: 7 }[unit as "h" | "d" | "w"]
   return days > 0 && days <= maxTokenDays ? days : undefined

@@ -12,6 +12,8 @@ describe("secrets in files", () => {
   const folder = mkdtempSync(join(tmpdir(), "agentd-secrets-"))
   const path = join(folder, "url")
   writeFileSync(path, "postgres://u:p@db/agentd\n")
+  const blank = join(folder, "blank")
+  writeFileSync(blank, " \n")
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   const settings = (environment: Readonly<Record<string, string>>) =>
@@ -27,6 +29,8 @@ describe("secrets in files", () => {
         port: 4000
       })
       assert.isTrue(Option.isNone((yield* settings({ DATABASE_URL_FILE: "" })).url))
+      // Former keys may be none.
+      yield* settings({ AGENTD_SECRET_KEYS_OLD_FILE: blank })
     })
   )
 
@@ -36,7 +40,10 @@ describe("secrets in files", () => {
       "the file is gone",
       { AGENTD_SECRET_KEY_FILE: `${path}.gone` },
       /^AGENTD_SECRET_KEY_FILE: .* can't be read/
-    ]
+    ],
+    ["the file of a key is empty", { AGENTD_SECRET_KEY_FILE: blank }, /^AGENTD_SECRET_KEY_FILE: .* is empty/],
+    // Unset it means the embedded database.
+    ["the file of an address is empty", { DATABASE_URL_FILE: blank }, /^DATABASE_URL_FILE: .* is empty/]
   ] as const) {
     it.effect(`end the start in a sentence when ${what}`, () =>
       Effect.gen(function* () {

@@ -17,7 +17,21 @@ describe("the life of a token", () => {
     assert.strictEqual(daysOf("12h"), 0.5)
     assert.strictEqual(daysOf("30d"), 30)
     assert.strictEqual(daysOf("2w"), 14)
-    for (const wrong of ["", "0d", "-1d", "1.5d", "30", "d", "3651d", "99999w", "1y"]) {
+    for (const wrong of [
+      "",
+      "0d",
+      "-1d",
+      "1.5d",
+      "30",
+      "d",
+      "3651d",
+      "99999w",
+      "1y",
+      "030d",
+      "1e1d",
+      "+3d",
+      " 3d"
+    ]) {
       assert.isUndefined(daysOf(wrong), wrong)
     }
   })

@@ -104,7 +104,11 @@ const rooms: ReadonlyArray<Room> = [
       within("Schemas", "Services")(target) ||
       files("Api/Operator.ts", "Layers/Output.ts", "Layers/Settings.ts")(target)
   },
-  { name: "Layers/Settings", packages: any, knows: files("Services/Settings.ts") },
+  {
+    name: "Layers/Settings",
+    packages: any,
+    knows: files("Schemas/WholeNumber.ts", "Services/Settings.ts")
+  },
   { name: "Layers/Runtime", packages: any, knows: files("Layers/Output.ts") },
   { name: "Layers/SecretFiles", packages: any, knows: none },
   { name: "Layers/Output", packages: any, knows: none },

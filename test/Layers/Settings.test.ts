@@ -1,0 +1,128 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { sentenceOf } from "../../src/Layers/Runtime.ts"
+import * as SecretFiles from "../../src/Layers/SecretFiles.ts"
+import { address, database, layer } from "../../src/Layers/Settings.ts"
+import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
+
+/** Every setting that is a number: what of the process it sets, in which unit, and its bounds. */
+const numbers: ReadonlyArray<
+  readonly [name: string, of: keyof SettingsShape | "port", unit: number, least: number, most: number]
+> = [
+  ["PORT", "port", 1, 0, 65_535],
+  ["AGENTD_LEASE_SECONDS", "leaseMillis", 1000, 1, 3600],
+  ["AGENTD_RUN_CONCURRENCY", "runConcurrency", 1, 1, 1000],
+  ["AGENTD_TURN_CONCURRENCY", "turnConcurrency", 1, 1, 100_000],
+  ["AGENTD_EVENT_HOURS", "eventMillis", 3_600_000, 1, 8760],
+  ["AGENTD_JOURNAL_HOURS", "journalMillis", 3_600_000, 1, 87_600],
+  ["AGENTD_RUNS_PER_WORKSPACE", "runsPerWorkspace", 1, 1, 1000],
+  ["AGENTD_APPROVAL_HOURS", "approvalMillis", 3_600_000, 1, 8760],
+  ["AGENTD_DRAIN_SECONDS", "drainMillis", 1000, 0, 3600],
+  ["AGENTD_CRON_LEDGER_DAYS", "cronLedgerMillis", 86_400_000, 1, 3650],
+  ["AGENTD_MAX_STEPS", "maxSteps", 1, 1, 1000],
+  ["AGENTD_MODEL_TIMEOUT_SECONDS", "modelTimeoutMillis", 1000, 1, 3600],
+  ["AGENTD_MODEL_IDLE_SECONDS", "modelIdleMillis", 1000, 1, 3600],
+  ["AGENTD_HISTORY_TOKENS", "historyTokens", 1, 1000, 10_000_000],
+  ["AGENTD_TOOL_TIMEOUT_SECONDS", "toolTimeoutMillis", 1000, 1, 3600],
+  ["AGENTD_DATABASE_POOL", "databasePool", 1, 1, 1000],
+  ["AGENTD_DATABASE_TIMEOUT_SECONDS", "databaseTimeoutMillis", 1000, 1, 600]
+]
+
+const noNumbers = [
+  "1e3",
+  "1E3",
+  "1000.0",
+  "01000",
+  "+1000",
+  "-1",
+  " 1000",
+  "1000 ",
+  "0x400",
+  "1_000",
+  "1k",
+  "abc",
+  " "
+]
+
+const read = (environment: Readonly<Record<string, string>>) =>
+  Effect.gen(function* () {
+    const { host, port } = yield* address
+    return { ...(yield* Settings), ...(yield* database), host, port }
+  }).pipe(Effect.provide(layer), Effect.provide(SecretFiles.layer(environment)))
+
+const refusal = (environment: Readonly<Record<string, string>>) =>
+  Effect.map(Effect.flip(read(environment)), sentenceOf)
+
+describe("the settings of a process", () => {
+  it.effect.each(numbers)(
+    "%s is a whole number in plain digits within bounds",
+    ([name, of, unit, least, most]) =>
+      Effect.gen(function* () {
+        for (const value of [least, most]) {
+          assert.strictEqual((yield* read({ [name]: String(value) }))[of], value * unit)
+        }
+        for (const value of [...noNumbers, String(least - 1), String(most + 1)]) {
+          const sentence = `${name} must be a whole number from ${least} to ${most}`
+          assert.strictEqual(yield* refusal({ [name]: value }), sentence, JSON.stringify(value))
+        }
+      })
+  )
+
+  it.effect("have their defaults where nothing, or nothing but a name, is set", () =>
+    Effect.gen(function* () {
+      const empty = Object.fromEntries([
+        ...numbers.map(([name]) => [name, ""]),
+        ["HOST", ""],
+        ["AGENTD_DATA_DIR", ""]
+      ])
+      const { worker, ...defaults } = Settings.defaults
+      for (const environment of [{}, empty]) {
+        assert.deepInclude(yield* read(environment), { ...defaults, host: "127.0.0.1", port: 3000 })
+      }
+    })
+  )
+
+  it.effect("that are true or false are nothing else", () =>
+    Effect.gen(function* () {
+      const name = "AGENTD_ALLOW_PRIVATE_ADDRESSES"
+      assert.isTrue((yield* read({ [name]: "true" })).allowPrivateAddresses)
+      for (const value of ["True", "1", "yes", " true", "on"]) {
+        assert.strictEqual(yield* refusal({ [name]: value }), `${name} must be true or false`)
+      }
+    })
+  )
+
+  it.effect("are no white space", () =>
+    Effect.gen(function* () {
+      for (const name of ["AGENTD_DATA_DIR", "HOST", "DATABASE_URL"]) {
+        for (const value of [" ", "\t", "\n"]) {
+          assert.match(
+            yield* refusal({ [name]: value }),
+            new RegExp(`^${name} must (not be white space|look like postgres:)`)
+          )
+        }
+      }
+    })
+  )
+
+  it.effect("say where a PostgreSQL is, or there is a sentence that does not repeat it", () =>
+    Effect.gen(function* () {
+      for (const value of [
+        "db",
+        "mysql://u:canary@db/agentd",
+        "http://db",
+        "postgres",
+        "//db/x",
+        "postgres://u:canary@d b/x"
+      ]) {
+        assert.strictEqual(
+          yield* refusal({ DATABASE_URL: value }),
+          "DATABASE_URL must look like postgres://user:password@host:5432/database"
+        )
+      }
+      for (const value of ["postgres://db", "postgresql://agentd@localhost/agentd?host=/run/postgresql"]) {
+        yield* read({ DATABASE_URL: value })
+      }
+    })
+  )
+})
