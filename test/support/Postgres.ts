@@ -28,11 +28,13 @@ const onServer = <A, E>(work: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =
     Effect.orDie
   )
 
-const makeDatabase = (template: string) =>
+const makeDatabase = (template: string, options = "") =>
   Effect.acquireRelease(
     Effect.gen(function* () {
       const name = `test_${randomBytes(8).toString("hex")}`
-      yield* onServer((sql) => sql`create database ${sql(name)} template ${sql(template)}`)
+      yield* onServer(
+        (sql) => sql`create database ${sql(name)} template ${sql(template)} ${sql.literal(options)}`
+      )
       return { name, url: `${server?.url}/${name}` }
     }),
     ({ name }) => onServer((sql) => sql`drop database if exists ${sql(name)} with (force)`)
@@ -43,6 +45,9 @@ export const migratedDatabase = Effect.suspend(() => makeDatabase(server?.templa
 
 /** The address of a new database without any table, which is dropped with the scope. */
 export const emptyDatabase = Effect.suspend(() => makeDatabase("template0"))
+
+/** The same, made otherwise than the server makes databases. */
+export const databaseWith = (options: string) => makeDatabase("template0", options)
 
 /** A client of its own for the database at `url`; it connects however long that takes. */
 export const client = (url: string, options: Partial<PgClient.PgPoolConfig> = {}) =>

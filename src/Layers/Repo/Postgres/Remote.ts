@@ -15,7 +15,7 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
 }) {}
 
 /**
- * A migrated PostgreSQL 15 or newer at `url`, through a pool. Every statement is bounded by the server
+ * A migrated PostgreSQL 15 or newer at `url`, in UTF8 and writable when this is built, through a pool. Every statement is bounded by the server
  * as well (`statement_timeout`), so that work whose caller gave up does not go on.
  */
 export const layer = (url: Redacted.Redacted) =>
@@ -39,18 +39,43 @@ export const layer = (url: Redacted.Redacted) =>
     })
   ).pipe(Layer.provide(layerMigrated(url)))
 
+interface Server {
+  readonly version: number
+  readonly encoding: string
+  readonly isReadOnly: boolean
+}
+
+/** What speaks against using this server, in a sentence for the operator. */
+const objection = ({ encoding, isReadOnly, version }: Server): string | undefined => {
+  if (version < oldestVersion) {
+    return `PostgreSQL ${version} is too old: agentd needs ${oldestVersion} or newer`
+  }
+  if (encoding !== "UTF8") {
+    return (
+      `the database of DATABASE_URL has the encoding ${encoding}, and agentd needs UTF8: ` +
+      "create database agentd template template0 encoding 'UTF8'"
+    )
+  }
+  if (isReadOnly) {
+    return (
+      "the database of DATABASE_URL is read-only (a standby, or default_transaction_read_only is on): " +
+      "agentd needs one that it can write to"
+    )
+  }
+  return undefined
+}
+
 /** On a connection of its own: a migration may take longer than any request may. */
 const layerMigrated = (url: Redacted.Redacted) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const [row] = yield* sql<{ version: number }>`
-        select current_setting('server_version_num')::int / 10000 as version`
-      if (row !== undefined && row.version < oldestVersion) {
-        return yield* new DatabaseError({
-          error: `PostgreSQL ${row.version} is too old: agentd needs ${oldestVersion} or newer`
-        })
-      }
+      const [row] = yield* sql<Server>`
+        select current_setting('server_version_num')::int / 10000 as version,
+          current_setting('server_encoding') as encoding,
+          current_setting('transaction_read_only')::boolean as "isReadOnly"`
+      const error = row === undefined ? undefined : objection(row)
+      if (error !== undefined) return yield* new DatabaseError({ error })
       yield* Migrations.migrate
     })
   ).pipe(
