@@ -36,6 +36,10 @@ const rowPattern = /^\{"table":"([a-z_][a-z0-9_]*)","row":\{.*\}\}$/su
 /** The table of a row's line; undefined for any other line. */
 export const tableOf = (line: string): string | undefined => rowPattern.exec(line)?.[1]
 
+/** The row of a line that is one of this table. */
+export const rowOf = (line: string, table: string): string =>
+  line.slice(`{"table":"${table}","row":`.length, -1)
+
 export const rowsPromised = (line: string): number | undefined =>
   Option.getOrUndefined(Option.map(decodeEnd(line), ({ rows }) => rows))
 

@@ -21,6 +21,15 @@ const exported = Effect.gen(function* () {
 const imported = (lines: ReadonlyArray<string>) =>
   Effect.flatMap(Transfer, (transfer) => transfer.read(Stream.fromIterable(lines)))
 
+/** What some work costs of the processor, which does not depend on who else works; the database is in the process. */
+const computing = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const before = process.cpuUsage()
+    const value = yield* work
+    const { system, user } = process.cpuUsage(before)
+    return { value, millis: (system + user) / 1000 }
+  })
+
 /** What an import makes of runs that a node was executing. */
 const handBack = Effect.flatMap(
   PgClient,
@@ -117,6 +126,28 @@ const refuses = (node: () => Node) =>
 describe("moving everything", () => {
   it.live("goes from one embedded database to another", () => moves(embedded(), embedded()))
   it.live("refuses what is not whole, and stores nothing of it (embedded)", () => refuses(embedded))
+
+  it.live("reads each row once, and not once for each of its columns", () =>
+    Effect.gen(function* () {
+      const names = Array.from({ length: 400 }, (_, n) => `c${n}`)
+      const wide = Effect.flatMap(PgClient, (sql) =>
+        sql.unsafe(`create table wide (${names.map((name) => `${name} int`).join(",")})`)
+      )
+      const written = yield* Effect.gen(function* () {
+        const sql = yield* PgClient
+        yield* wide
+        yield* sql.unsafe(
+          `insert into wide select ${names.map(() => "n").join(",")} from generate_series(1, 400) n`
+        )
+        return yield* computing(exported)
+      }).pipe(Effect.provide(embedded(), { local: true }))
+      const read = yield* Effect.andThen(wide, computing(imported(written.value.lines))).pipe(
+        Effect.provide(embedded(), { local: true })
+      )
+      assert.strictEqual(read.value, written.value.rows)
+      assert.isBelow(read.millis / written.millis, 5)
+    })
+  )
 
   it.live("keeps more rows than a page and a batch hold, in their order", () =>
     Effect.gen(function* () {

@@ -1,7 +1,7 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { objection, rowsPromised, TransferError, tableOf } from "../../../../Schemas/Transfer.ts"
+import { objection, rowOf, rowsPromised, TransferError, tableOf } from "../../../../Schemas/Transfer.ts"
 import { foreignKeysOf, schemaVersion, settle, type Table, tablesOf } from "./Catalogue.ts"
 
 const batchRows = 500
@@ -29,15 +29,19 @@ const open = Effect.fnUntraced(function* (sql: PgClient, tables: ReadonlyArray<T
   return foreignKeys
 })
 
-/** Rows of one table; each value is the text that PostgreSQL wrote for it. */
-const insert = (sql: PgClient, { columns, name }: Table, lines: ReadonlyArray<string>) => {
-  const values = columns.map(
-    (column) => sql`(line->'row'->>${sql.literal(`'${column.name}'`)})::${sql.literal(column.type)}`
-  )
+/**
+ * Rows of one table; each value is the text that PostgreSQL wrote for it. All columns come out of a row in one
+ * reading: asking it for one after the other reads it as often as the table has columns.
+ */
+const insert = (sql: PgClient, { columns, name }: Table, rows: ReadonlyArray<string>) => {
+  const names = columns.map((column) => sql`${sql(column.name)}`)
+  const texts = columns.map((column) => sql`${sql(column.name)} text`)
+  const values = columns.map((column) => sql`texts.${sql(column.name)}::${sql.literal(column.type)}`)
   return sql`
-    insert into ${sql(name)} (${sql.csv(columns.map((column) => sql`${sql(column.name)}`))})
+    insert into ${sql(name)} (${sql.csv(names)})
     overriding system value
-    select ${sql.csv(values)} from json_array_elements(${`[${lines.join(",")}]`}::text::json) as line`
+    select ${sql.csv(values)}
+    from json_to_recordset(${`[${rows.join(",")}]`}::text::json) as texts(${sql.csv(texts)})`
 }
 
 const close = Effect.fnUntraced(function* (
@@ -101,7 +105,7 @@ export const importLines = <E>(sql: PgClient, lines: Stream.Stream<string, E>) =
       if (table === undefined) return yield* fail(`line ${rows + 2}: this database has no table ${name}`)
       if (table !== into || batch.length >= batchRows || length >= batchLength) yield* flush
       into = table
-      batch.push(line)
+      batch.push(rowOf(line, name))
       length += line.length
       rows++
     })
