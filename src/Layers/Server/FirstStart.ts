@@ -1,34 +1,64 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Credentials } from "../../Schemas/Account.ts"
+import { AccountError, Credentials } from "../../Schemas/Account.ts"
+import { Email } from "../../Schemas/User.ts"
 import { Accounts } from "../../Services/Accounts.ts"
 import { UserRepo } from "../../Services/UserRepo.ts"
+import { WorkspaceRepo } from "../../Services/WorkspaceRepo.ts"
 import { writeStdout } from "../Output.ts"
 
 const fileName = "credentials.json"
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Credentials))
 
+const email = "owner@localhost"
+
 /**
  * On an empty embedded database: one user, workspace and token, kept in `credentials.json` (0600), and a
- * line to paste. Later starts only keep the `baseUrl` in that file true.
+ * line to paste. Later starts only keep the `baseUrl` in that file true. One that was killed in between has left a
+ * beginning of the file, at which the next start makes another token. What is no file of ours is not written over.
  */
 export const welcome = Effect.fn("FirstStart.welcome")(function* (dataDir: string, baseUrl: string) {
   const accounts = yield* Accounts
   const users = yield* UserRepo
   const path = join(dataDir, fileName)
-  if ((yield* users.count) > 0) {
-    const known = read(path)
-    if (Option.isSome(known) && known.value.baseUrl !== baseUrl) write(path, { ...known.value, baseUrl })
+  if ((yield* users.count) === 0) {
+    if (contentOf(path) !== "" && Option.isNone(read(path))) {
+      return yield* new AccountError({ error: `${path} is not agentd's: move it away` })
+    }
+    rmSync(path, { force: true })
+    begin(path)
+    const made = yield* accounts.execute({ command: "bootstrap", email, baseUrl })
+    if ("baseUrl" in made) yield* tell(path, made)
     return
   }
-  const made = yield* accounts.execute({ command: "bootstrap", email: "owner@localhost", baseUrl })
-  if (!("baseUrl" in made)) return
-  write(path, made)
-  yield* writeStdout(`\nYour credentials are in ${path}. Try:\n\n  ${curlLine(made)}\n`)
+  const known = Option.orElse(read(path), () => (existsSync(path) ? Option.none() : read(begunOf(path))))
+  if (Option.isSome(known)) {
+    if (known.value.baseUrl !== baseUrl || !existsSync(path)) write(path, { ...known.value, baseUrl })
+  } else if (!existsSync(path) && existsSync(begunOf(path))) {
+    const made = yield* anotherToken
+    if (made !== undefined) return yield* tell(path, { baseUrl, ...made })
+  }
+  rmSync(begunOf(path), { force: true })
 })
+
+/** For the user of the first start, whose own token nobody has seen. */
+const anotherToken = Effect.gen(function* () {
+  const owner = yield* (yield* UserRepo).findByEmail(Email.make(email))
+  const [workspace] = Option.isSome(owner) ? yield* (yield* WorkspaceRepo).list(owner.value.id) : []
+  if (workspace === undefined) return undefined
+  const made = yield* (yield* Accounts).execute({ command: "token create", email, expiresInDays: null })
+  if (!("token" in made)) return undefined
+  return { userId: made.userId, workspaceId: workspace.id, token: made.token }
+})
+
+const tell = (path: string, credentials: Credentials) =>
+  Effect.suspend(() => {
+    write(path, credentials)
+    return writeStdout(`\nYour credentials are in ${path}. Try:\n\n  ${curlLine(credentials)}\n`)
+  })
 
 /** A line that can be pasted into a shell as it is. */
 export const curlLine = ({ baseUrl, token, workspaceId }: Credentials): string =>
@@ -36,10 +66,15 @@ export const curlLine = ({ baseUrl, token, workspaceId }: Credentials): string =
   `-H 'Content-Type: application/json' ` +
   `-d '${JSON.stringify({ workspaceId, content: 'Hello!\ncall current_time {"timezone":"Europe/Berlin"}' })}'`
 
-const read = (path: string): Option.Option<Credentials> =>
-  existsSync(path) ? decode(readFileSync(path, "utf8")) : Option.none()
+const contentOf = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8").trim() : "")
+
+const read = (path: string): Option.Option<Credentials> => decode(contentOf(path))
+
+const begunOf = (path: string): string => `${path}.new`
+
+const begin = (path: string): void => writeFileSync(begunOf(path), "", { mode: 0o600, flush: true })
 
 const write = (path: string, credentials: Credentials): void => {
-  writeFileSync(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
-  renameSync(`${path}.new`, path)
+  writeFileSync(begunOf(path), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600, flush: true })
+  renameSync(begunOf(path), path)
 }

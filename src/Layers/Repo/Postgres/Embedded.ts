@@ -32,7 +32,11 @@ const template = isBundled ? fileURLToPath(new URL("./template", import.meta.url
 export const makeEngine = Effect.fnUntraced(function* (options: EmbeddedOptions) {
   const dataDir = Path.resolve(options.dataDir)
   const directory = Path.join(dataDir, "postgres")
+  yield* Folder.claim(dataDir)
+  yield* Folder.check(dataDir, directory)
   yield* Lock.acquire(dataDir)
+  // What somebody has put there meanwhile counts as well.
+  yield* Folder.claim(dataDir)
   if ((yield* Folder.check(dataDir, directory)) === "missing" && options.onFirstStart !== undefined) {
     yield* options.onFirstStart
   }

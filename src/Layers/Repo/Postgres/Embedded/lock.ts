@@ -23,7 +23,6 @@ const isBusy = (cause: unknown): boolean =>
   typeof cause === "object" && cause !== null && "errcode" in cause && cause.errcode === sqliteBusy
 
 const lock = (dataDir: string): DatabaseSync => {
-  Fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   Fs.chmodSync(dataDir, 0o700)
   const file = Path.join(dataDir, "lock.db")
   const { DatabaseSync } = loadSqlite()
@@ -40,8 +39,8 @@ const lock = (dataDir: string): DatabaseSync => {
 }
 
 /**
- * Holds the data folder for this process alone, makes it where it is missing,
- * and closes it to other users. The operating system frees the lock when the
+ * Holds a data folder, which is there and agentd's (`folder.ts`), for this process
+ * alone, and closes it to other users. The operating system frees the lock when the
  * process ends, in whatever way.
  */
 export const acquire = (dataDir: string) =>
