@@ -49,7 +49,7 @@ const suffixed = ({ prefix, tool }: ConnectorTool, text: string): string => {
 const plain = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/gu, "_")
 
 /** FNV-1a of the UTF-16 code units, 8 hexadecimal digits: the same in every process and version. */
-const hash = (text: string): string => {
+export const hash = (text: string): string => {
   let value = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {
     value = Math.imul(value ^ text.charCodeAt(index), 0x01000193) >>> 0
