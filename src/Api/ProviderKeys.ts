@@ -21,7 +21,9 @@ export const ProviderKeys = HttpApiGroup.make("providerKeys")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Store a provider key",
-        description: "`apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`."
+        description:
+          "`apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`. `maxOutputTokens` is how " +
+          "many tokens an answer may have; without it the provider decides, or what is usual for the model."
       })
     ),
     HttpApiEndpoint.delete("remove", "/api/provider-keys/:id", {

@@ -41,6 +41,18 @@ const ApiKey = text(1, 1000).check(
   )
 )
 
+export const mostOutputTokens = 1_000_000
+
+export const isOutputLimit = (value: number): boolean =>
+  Number.isInteger(value) && value >= 1 && value <= mostOutputTokens
+
+const MaxOutputTokens = Schema.Int.check(
+  Schema.makeFilter(
+    (value: number) => (isOutputLimit(value) ? undefined : `must be 1 to ${mostOutputTokens}`),
+    { toJsonSchema: () => ({ minimum: 1, maximum: mostOutputTokens }) }
+  )
+)
+
 /** A key of an inference provider as callers see it: the key itself is never returned. */
 export const ProviderKey = Schema.Struct({
   id: ProviderKeyId,
@@ -49,6 +61,8 @@ export const ProviderKey = Schema.Struct({
   provider: Provider,
   model: Schema.String,
   baseUrl: Schema.NullOr(Schema.String),
+  /** How many tokens an answer may have; null: what is usual for the model. */
+  maxOutputTokens: Schema.NullOr(Schema.Int),
   hasApiKey: Schema.Boolean,
   createdAt: Timestamp
 }).annotate({ identifier: "ProviderKey" })
@@ -60,7 +74,8 @@ export const CreateProviderKey = Schema.Struct({
   provider: Provider,
   model,
   apiKey: Schema.optionalKey(Schema.NullOr(ApiKey)),
-  baseUrl: Schema.optionalKey(Schema.NullOr(BaseUrl))
+  baseUrl: Schema.optionalKey(Schema.NullOr(BaseUrl)),
+  maxOutputTokens: Schema.optionalKey(Schema.NullOr(MaxOutputTokens))
 })
   .check(
     Schema.makeFilter((input: { readonly provider: Provider; readonly baseUrl?: string | null }) =>

@@ -52,6 +52,7 @@ export class ProviderKeys extends Context.Service<
             provider: input.provider,
             model: input.model,
             baseUrl: input.baseUrl ?? null,
+            maxOutputTokens: input.maxOutputTokens ?? null,
             hasApiKey: sealedApiKey !== null,
             sealedApiKey,
             createdAt: yield* now

@@ -23,6 +23,7 @@ describe("agents over HTTP", () => {
         ...key,
         workspaceId,
         baseUrl: null,
+        maxOutputTokens: null,
         hasApiKey: false,
         sealedApiKey: null,
         createdAt: at

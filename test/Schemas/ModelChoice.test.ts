@@ -12,6 +12,7 @@ const key = (id: string, provider: Provider, model: string): StoredProviderKey =
   provider,
   model,
   baseUrl: null,
+  maxOutputTokens: null,
   hasApiKey: true,
   sealedApiKey: "sealed",
   createdAt: new Date(0)

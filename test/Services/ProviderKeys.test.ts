@@ -35,6 +35,7 @@ describe("ProviderKeys", () => {
         provider: "openai",
         model: "gpt-5",
         baseUrl: null,
+        maxOutputTokens: null,
         hasApiKey: true,
         createdAt: new Date(1_000)
       })
@@ -100,6 +101,15 @@ describe("a new provider key", () => {
       model: "m",
       ...given
     })._tag === "Success"
+  it("has a limit of output tokens that a model can have, or none", () => {
+    for (const maxOutputTokens of [null, 1, 32_000, 1_000_000]) {
+      assert.isTrue(accepts({ maxOutputTokens }), `${maxOutputTokens}`)
+    }
+    for (const maxOutputTokens of [0, -1, 1.5, 1_000_001, "8192", Number.NaN, {}]) {
+      assert.isFalse(accepts({ maxOutputTokens }), `${maxOutputTokens}`)
+    }
+  })
+
   it("has one of the known providers, and an address where it needs one", () => {
     for (const provider of ["openai", "anthropic", "google", "offline"]) assert.isTrue(accepts({ provider }))
     assert.isFalse(accepts({ provider: "other" }))

@@ -30,7 +30,7 @@ export const suite = (it: It) =>
       })
     )
 
-    it.effect("keeps the sealed key and the address", () =>
+    it.effect("keeps the sealed key, the address and the limit", () =>
       Effect.gen(function* () {
         const keys = yield* ProviderKeyRepo
         const sealed = {
@@ -38,11 +38,13 @@ export const suite = (it: It) =>
           id: yield* newId<ProviderKeyId>("providerKey"),
           provider: "openai-compatible" as const,
           baseUrl: "http://127.0.0.1:11434/v1",
+          maxOutputTokens: 1_000_000,
           hasApiKey: true,
           sealedApiKey: unicode
         }
         yield* keys.insert(sealed)
         assert.deepStrictEqual(yield* keys.find(sealed.id), Option.some(sealed))
+        assert.deepInclude(yield* keys.usable(sealed.workspaceId), sealed)
       })
     )
 

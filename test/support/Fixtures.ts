@@ -85,6 +85,7 @@ export const makeProviderKey = Effect.fnUntraced(function* (workspaceId: Workspa
     provider: "openai",
     model: "gpt-5",
     baseUrl: null,
+    maxOutputTokens: null,
     hasApiKey: false,
     sealedApiKey: null,
     createdAt: at()
