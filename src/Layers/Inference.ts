@@ -13,7 +13,7 @@ import { Settings } from "../Services/Settings.ts"
 import { environment } from "./Inference/Environment.ts"
 import * as ModelStream from "./Inference/ModelStream.ts"
 import * as Offline from "./Inference/Offline.ts"
-import { type Connection, languageModel } from "./Inference/Provider.ts"
+import type { Connection } from "./Inference/Provider.ts"
 
 /** The models of this process: those of the workspaces' keys, the operator's, and the offline one. */
 export const layer = Layer.effect(
@@ -26,14 +26,7 @@ export const layer = Layer.effect(
     const { modelIdleMillis } = yield* Settings
     const offline = Offline.make(yield* Ids)
 
-    const online = (connection: Connection) => ({
-      stream: ModelStream.make({
-        load: (fetch) => languageModel({ ...connection, fetch }),
-        fetch: connection.fetch,
-        idleMillis: modelIdleMillis,
-        secret: connection.apiKey === null ? null : Redacted.value(connection.apiKey)
-      })
-    })
+    const online = (connection: Connection) => ({ stream: ModelStream.make(connection, modelIdleMillis) })
 
     const apiKeyOf = Effect.fnUntraced(function* (key: StoredProviderKey) {
       if (key.sealedApiKey !== null) {
@@ -80,12 +73,13 @@ export const layer = Layer.effect(
                 model: chosen.model,
                 baseUrl: chosen.key.baseUrl,
                 apiKey: yield* apiKeyOf(chosen.key),
+                maxOutputTokens: chosen.key.maxOutputTokens,
                 fetch: outbound.guarded
               }
             : {
                 provider,
                 model: chosen.model,
-                ...(access.get(provider) ?? { apiKey: null, baseUrl: null }),
+                ...(access.get(provider) ?? { apiKey: null, baseUrl: null, maxOutputTokens: null }),
                 fetch: outbound.trusted
               }
         )

@@ -32,6 +32,19 @@ export const HistoryEntry = Schema.Struct({
 })
 export type HistoryEntry = typeof HistoryEntry.Type
 
+/**
+ * What is kept of a turn for later ones: what was thought only where the provider wants it again, which is where tools
+ * were called.
+ */
+export const lasting = (transcript: ReadonlyArray<PromptMessage>): ReadonlyArray<PromptMessage> => {
+  const hasCalled = transcript.some((message) => message.role === "tool")
+  return transcript.map((message) => {
+    if (message.role !== "assistant" || (hasCalled && message.reasoning?.isLasting === true)) return message
+    const { reasoning: _, ...rest } = message
+    return rest
+  })
+}
+
 /** What a model sees of a message: the reply with the tool calls that led to it. */
 export const toPrompt = ({ content, parts, role }: HistoryEntry): ReadonlyArray<PromptMessage> =>
   role === "USER" ? [{ role: "user", content }] : (parts ?? [{ role: "assistant", content, toolCalls: [] }])

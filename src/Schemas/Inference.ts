@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { type Piece, Reasoning, type Thinker } from "./Reasoning.ts"
 import { ToolCall, type ToolDefinition, ToolResult } from "./Tool.ts"
 import type { Usage } from "./Usage.ts"
 
@@ -8,7 +9,8 @@ export const PromptMessage = Schema.Union([
   Schema.Struct({
     role: Schema.Literal("assistant"),
     content: Schema.String,
-    toolCalls: Schema.Array(ToolCall)
+    toolCalls: Schema.Array(ToolCall),
+    reasoning: Schema.optionalKey(Reasoning)
   }),
   Schema.Struct({ role: Schema.Literal("tool"), results: Schema.Array(ToolResult) })
 ])
@@ -20,11 +22,19 @@ export interface InferenceRequest {
   readonly tools: ReadonlyArray<ToolDefinition>
 }
 
-/** What a model sends: text and tool calls in order, then exactly one `finish`. */
+/** What a model sends: thoughts, text and tool calls in order, then exactly one `finish`. */
 export type InferenceEvent =
-  | { readonly type: "text"; readonly delta: string }
+  | ({ readonly type: "text" } & Piece)
+  | ({ readonly type: "reasoning"; readonly part: number } & Piece)
   | { readonly type: "tool_call"; readonly call: ToolCall }
-  | { readonly type: "finish"; readonly usage: Usage }
+  | {
+      readonly type: "finish"
+      readonly usage: Usage
+      /** Who is to be shown again what it thought, where that is of use to anybody. */
+      readonly thinker?: Thinker
+      /** Why the answer is not whole, in words that a caller may read. */
+      readonly truncated?: string
+    }
 
 /** Why a model gave no answer, in words that a caller may read: no key, no prompt. */
 export class InferenceError extends Schema.TaggedError<InferenceError>()("InferenceError", {

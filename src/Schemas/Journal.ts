@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { Reasoning } from "./Reasoning.ts"
 import { ToolResult } from "./Tool.ts"
 import { BoundCall } from "./ToolBinding.ts"
 import { addUsage, noUsage, Usage } from "./Usage.ts"
@@ -9,7 +10,10 @@ export const JournalStep = Schema.Union([
     type: Schema.Literal("model"),
     text: Schema.String,
     toolCalls: Schema.Array(BoundCall),
-    usage: Usage
+    usage: Usage,
+    reasoning: Schema.optionalKey(Reasoning),
+    /** Why the answer is not whole: it makes no calls, and nothing comes after it. */
+    truncated: Schema.optionalKey(Schema.String)
   }),
   Schema.Struct({ type: Schema.Literal("tool"), result: ToolResult })
 ])

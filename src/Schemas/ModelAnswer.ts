@@ -1,6 +1,7 @@
 import type * as Schema from "effect/Schema"
 import type { InferenceEvent, PromptMessage } from "./Inference.ts"
 import { storableJson, storableText } from "./Json.ts"
+import { makeParts, type Reasoning, type Thinker } from "./Reasoning.ts"
 import type { ToolCall } from "./Tool.ts"
 import type { Usage } from "./Usage.ts"
 
@@ -20,6 +21,9 @@ export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
   let callLength = 0
   let carried = ""
   let usage: Usage | undefined
+  let truncated: string | undefined
+  let thinker: Thinker | undefined
+  const parts = makeParts()
 
   const uniqueId = (given: string): string => {
     const id = given === "" ? "call" : given
@@ -38,11 +42,22 @@ export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
     return storable
   }
 
+  /** Behind an answer without calls nothing is asked in this turn. */
+  const reasoning = (): Reasoning | undefined => {
+    if (thinker === undefined || (toolCalls.length === 0 && !thinker.isLasting)) return undefined
+    const ordered = parts.result()
+    return ordered === undefined ? undefined : { ...thinker, parts: ordered }
+  }
+
   return {
     /** What there is to tell of the event: its text, or nothing. */
     take: (event: InferenceEvent): string => {
       switch (event.type) {
+        case "reasoning":
+          parts.add("reasoning", event)
+          return ""
         case "text": {
+          parts.add("text", event)
           const whole = carried + event.delta
           carried = highSurrogateAtEnd.test(whole) ? whole.slice(-1) : ""
           return add(whole.slice(0, whole.length - carried.length))
@@ -58,11 +73,14 @@ export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
             })
           }
           toolCalls.push(call)
+          parts.called()
           callLength += JSON.stringify(call).length
           return ""
         }
         case "finish":
           usage = event.usage
+          truncated = event.truncated
+          thinker = event.thinker
           return ""
       }
     },
@@ -72,9 +90,9 @@ export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
       carried = ""
       return rest === "" ? "" : add(rest)
     },
-    /** Of its text and its calls together, in UTF-16 code units. */
-    length: () => text.length + callLength,
+    /** Of its text, its calls and what it thought together, in UTF-16 code units. */
+    length: () => text.length + callLength + parts.length(),
     calls: () => toolCalls.length,
-    result: () => ({ text, toolCalls, usage })
+    result: () => ({ text, toolCalls, usage, truncated, reasoning: reasoning() })
   }
 }

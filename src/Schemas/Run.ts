@@ -238,7 +238,9 @@ export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, Journa
         ? { index, ...step }
         : {
             index,
-            ...step,
+            type: step.type,
+            text: step.text,
+            usage: step.usage,
             toolCalls: step.toolCalls.map(({ arguments: argument, id, name }) => ({
               id,
               name,

@@ -10,7 +10,14 @@ import type { Usage } from "../Schemas/Usage.ts"
 /** How a run ended, and what it cost. */
 export type RunOutcome =
   | { readonly status: "COMPLETED"; readonly output: string; readonly usage: Usage }
-  | { readonly status: "FAILED"; readonly error: string; readonly code: string; readonly usage: Usage }
+  | {
+      readonly status: "FAILED"
+      readonly error: string
+      readonly code: string
+      readonly usage: Usage
+      /** How far an answer came that is not whole. */
+      readonly output?: string | undefined
+    }
 
 /**
  * One execution of a run: every write proves that it is still the latest. The epoch fences a worker that

@@ -146,15 +146,34 @@ describe("Chat over models", () => {
         assert.strictEqual(textOf(events), "You are welcome.")
         const runs = received.map(({ body, headers, path }) => [path, body.model, headers.authorization])
         assert.deepStrictEqual(runs, [["/v1/chat/completions", "gpt-house", "Bearer env-key"]])
+        assert.strictEqual(received[0]?.body.max_tokens, 777)
       }).pipe(
         Effect.provide(
           layerWith(
-            { OPENAI_API_KEY: "env-key", OPENAI_BASE_URL: url, AGENTD_DEFAULT_MODEL: "gpt-house" },
+            {
+              OPENAI_API_KEY: "env-key",
+              OPENAI_BASE_URL: url,
+              AGENTD_DEFAULT_MODEL: "gpt-house",
+              AGENTD_MAX_OUTPUT_TOKENS: "777"
+            },
             false
           )
         )
       )
     })
+  )
+
+  it.live("asks for no longer answers than the key allows", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* makeProvider
+      const { user, workspaceId } = yield* makeTenant()
+      const given = { name: "k", provider: "openai-compatible", model: "m", baseUrl: url } as const
+      const keys = yield* ProviderKeys
+      const key = yield* keys.create(user, { ...given, workspaceId, maxOutputTokens: 555 })
+      assert.strictEqual(key.maxOutputTokens, 555)
+      yield* collect((yield* Chat).send(user, { workspaceId, content: "hi" }))
+      assert.strictEqual(received[0]?.body.max_tokens, 555)
+    }).pipe(Effect.provide(layerWith({})))
   )
 
   it.live("does not ask a private address that a user has set", () =>

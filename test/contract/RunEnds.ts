@@ -39,6 +39,20 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("keeps how far an answer came that is not whole", () =>
+      Effect.gen(function* () {
+        const { a, claim, find, runs, workspaceId } = yield* subject
+        yield* makeRuns(workspaceId, 1)
+        const [run] = yield* claim(a)
+        if (run === undefined) return assert.fail()
+        const half = { ...failed, output: "Once upon" }
+        assert.isTrue(yield* runs.finish(executionOf(a, run), half, times))
+        assert.deepInclude(yield* find(run.id), { status: "FAILED", output: "Once upon", errorCode: "no" })
+        assert.isTrue(yield* runs.finish(executionOf(a, run), half, times))
+        assert.isFalse(yield* runs.finish(executionOf(a, run), failed, times))
+      })
+    )
+
     it.effect("writes the same end again, and no other, and changes nothing by it", () =>
       Effect.gen(function* () {
         const { a, b, claim, find, runs, workspaceId } = yield* subject

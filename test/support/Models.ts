@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as ModelStream from "../../src/Layers/Inference/ModelStream.ts"
-import { languageModel } from "../../src/Layers/Inference/Provider.ts"
+import type { Connection } from "../../src/Layers/Inference/Provider.ts"
 import * as Client from "../../src/Layers/Outbound/Client.ts"
 import type { InferenceEvent, InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { ToolDefinition } from "../../src/Schemas/Tool.ts"
@@ -83,14 +83,22 @@ export const makeModel = Effect.fnUntraced(function* (
   provider: Protocol,
   baseUrl: string,
   idleMillis = 3_600_000,
-  heard?: () => void
+  heard?: () => void,
+  more: Partial<Connection> = {}
 ) {
   const client = yield* Client.make({})
   const fetch = heard === undefined ? client : told(client, heard)
   const apiKey = Redacted.make(secretKey)
-  const load: ModelStream.StreamOptions["load"] = (fetch) =>
-    languageModel({ provider, model: `${provider}-model`, apiKey, baseUrl, fetch })
-  return ModelStream.make({ load, fetch, idleMillis, secret: secretKey })
+  const connection = { provider, model: `${provider}-model`, apiKey, baseUrl, maxOutputTokens: null, fetch }
+  return ModelStream.make({ ...connection, ...more }, idleMillis)
+})
+
+/** `openai` at its own address, which is answered by the server at `url`. */
+export const makeOpenAi = Effect.fnUntraced(function* (url: string, more: Partial<Connection> = {}) {
+  const client = yield* Client.make({})
+  const fetch: typeof globalThis.fetch = (input, init) =>
+    client(String(input).replace("https://api.openai.com", url), init)
+  return yield* makeModel("openai", url, undefined, undefined, { baseUrl: null, fetch, ...more })
 })
 
 const told =

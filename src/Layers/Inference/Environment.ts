@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { EnvironmentModels } from "../../Schemas/ModelChoice.ts"
-import { isApiKey, isBaseUrl, Provider } from "../../Schemas/ProviderKey.ts"
+import { isApiKey, isBaseUrl, isOutputLimit, mostOutputTokens, Provider } from "../../Schemas/ProviderKey.ts"
 
 /** What answers when nobody says which model: a current one of middle size. */
 const usualModels: ReadonlyMap<Provider, string> = new Map([
@@ -17,6 +17,8 @@ const usualModels: ReadonlyMap<Provider, string> = new Map([
 export interface Access {
   readonly apiKey: Redacted.Redacted | null
   readonly baseUrl: string | null
+  /** How many tokens an answer may have; null: what is usual. */
+  readonly maxOutputTokens: number | null
 }
 
 /** A mistake in the variables of the operator: the start ends with this sentence. */
@@ -46,6 +48,14 @@ const address = Effect.fnUntraced(function* (name: string) {
   }
   return value
 })
+const outputLimit = Effect.fnUntraced(function* (name: string) {
+  const value = yield* word(name)
+  if (value === null) return null
+  if (/^\d+$/u.test(value) && isOutputLimit(Number(value))) return Number(value)
+  return yield* new ModelsMisconfigured({
+    error: `${name} must be a whole number from 1 to ${mostOutputTokens}`
+  })
+})
 
 /**
  * The models of the operator (CONTRACT.md section 1): `openai` with a key or a base URL,
@@ -53,12 +63,18 @@ const address = Effect.fnUntraced(function* (name: string) {
  * `AGENTD_DEFAULT_PROVIDER` the first of openai, anthropic and google that is there is the default.
  */
 export const environment = Effect.gen(function* () {
-  const openai = { apiKey: yield* secret("OPENAI_API_KEY"), baseUrl: yield* address("OPENAI_BASE_URL") }
+  const maxOutputTokens = yield* outputLimit("AGENTD_MAX_OUTPUT_TOKENS")
+  const openai = {
+    apiKey: yield* secret("OPENAI_API_KEY"),
+    baseUrl: yield* address("OPENAI_BASE_URL"),
+    maxOutputTokens
+  }
   const anthropic = {
     apiKey: yield* secret("ANTHROPIC_API_KEY"),
-    baseUrl: yield* address("ANTHROPIC_BASE_URL")
+    baseUrl: yield* address("ANTHROPIC_BASE_URL"),
+    maxOutputTokens
   }
-  const google = { apiKey: yield* secret("GOOGLE_GENERATIVE_AI_API_KEY"), baseUrl: null }
+  const google = { apiKey: yield* secret("GOOGLE_GENERATIVE_AI_API_KEY"), baseUrl: null, maxOutputTokens }
   const access = new Map<Provider, Access>()
   if (openai.apiKey !== null || openai.baseUrl !== null) access.set("openai", openai)
   if (anthropic.apiKey !== null) access.set("anthropic", anthropic)

@@ -1,8 +1,12 @@
+import { isDue, nextTurn } from "./Turns.ts"
+
 const mebibyte = 1024 * 1024
 /** No answer of a model comes near it. */
 const mostBytes = 32 * mebibyte
 /** What a refusal has to say is in its beginning. */
 const mostErrorBytes = 64 * 1024
+/** What is handed on at once: a few dozen events at most. */
+const sliceBytes = 2048
 
 export const tooLarge = `the model provider sent more than ${mostBytes / mebibyte} MiB`
 
@@ -21,30 +25,83 @@ export const isTooLarge = (failure: unknown): boolean => {
 /**
  * The same `fetch` with answers of a bounded size, counted as they are read, after decompression: beyond 32
  * MiB an answer fails, and what a refusal says beyond 64 KiB is left out. `heard` is told of everything that
- * arrives, also of what the reader does not make a part of the answer.
+ * arrives, also of what the reader does not make a part of the answer, with how many lines it ends. However fast it
+ * arrives, the rest of the process has its turns in between.
  */
 export const metered =
-  (fetch: typeof globalThis.fetch, heard: () => void): typeof globalThis.fetch =>
+  (fetch: typeof globalThis.fetch, heard: (lines: number) => void): typeof globalThis.fetch =>
   async (input, init) => {
     const response = await fetch(input, init)
-    heard()
+    heard(0)
     if (response.body === null) return response
-    let room = response.ok ? mostBytes : mostErrorBytes
-    const counting = new TransformStream<Uint8Array, Uint8Array>({
-      transform: (chunk, controller) => {
-        heard()
-        if (chunk.byteLength <= room) {
-          room -= chunk.byteLength
-          return controller.enqueue(chunk)
-        }
-        if (response.ok) return controller.error(new TooLarge(tooLarge))
-        controller.enqueue(chunk.subarray(0, room))
-        controller.terminate()
-      }
-    })
-    return new Response(response.body.pipeThrough(counting), {
+    const source = bounded(response.body.getReader(), response.ok)
+    return new Response(sliced(source, heard, init?.signal), {
       status: response.status,
       statusText: response.statusText,
       headers: response.headers
     })
   }
+
+interface Source {
+  readonly read: () => Promise<Uint8Array | undefined>
+  readonly cancel: (reason: unknown) => Promise<void>
+}
+
+const bounded = (reader: ReadableStreamDefaultReader<Uint8Array>, isAnswer: boolean): Source => {
+  let room = isAnswer ? mostBytes : mostErrorBytes
+  let isOver = false
+  const cancel = (reason: unknown) => reader.cancel(reason)
+  return {
+    cancel,
+    read: async () => {
+      if (isOver) return undefined
+      const { done, value } = await reader.read()
+      if (done) return undefined
+      if (value.byteLength <= room) {
+        room -= value.byteLength
+        return value
+      }
+      isOver = true
+      const over = new TooLarge(tooLarge)
+      cancel(over).catch(() => undefined)
+      if (isAnswer) throw over
+      return value.subarray(0, room)
+    }
+  }
+}
+
+/** In pieces that are read one by one, so that a turn can end between any two of them. */
+const sliced = (
+  { cancel, read }: Source,
+  heard: (lines: number) => void,
+  signal: AbortSignal | null | undefined
+): ReadableStream<Uint8Array> => {
+  let rest: Uint8Array = new Uint8Array()
+  return new ReadableStream<Uint8Array>(
+    {
+      cancel,
+      pull: async (controller) => {
+        if (isDue(sliceBytes)) await nextTurn()
+        signal?.throwIfAborted()
+        while (rest.byteLength === 0) {
+          const chunk = await read()
+          if (chunk === undefined) return controller.close()
+          rest = chunk
+        }
+        const slice = rest.subarray(0, sliceBytes)
+        rest = rest.subarray(sliceBytes)
+        heard(linesOf(slice))
+        controller.enqueue(slice)
+      }
+    },
+    { highWaterMark: 0 }
+  )
+}
+
+const newline = 10
+
+const linesOf = (bytes: Uint8Array): number => {
+  let lines = 0
+  for (let at = bytes.indexOf(newline); at !== -1; at = bytes.indexOf(newline, at + 1)) lines++
+  return lines
+}

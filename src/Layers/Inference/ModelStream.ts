@@ -1,75 +1,101 @@
-import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
+import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import type * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../Schemas/Inference.ts"
-import { tokenCount } from "../../Schemas/Usage.ts"
-import { type Failure, failureOf, finally_ } from "./Failures.ts"
+import type { Thinker } from "../../Schemas/Reasoning.ts"
+import { wireNames } from "../../Schemas/WireName.ts"
+import { type Failure, failureOf } from "./Failures.ts"
+import { makeWatch } from "./Liveness.ts"
 import { metered } from "./Metered.ts"
-import { toCallOptions } from "./Prompt.ts"
+import { brings, cutOff, makeReading, noAnswer } from "./Parts.ts"
+import { type Asked, toCallOptions } from "./Prompt.ts"
+import { type Connection, dialectOf, languageModel, outputLimitOf } from "./Provider.ts"
+import { isDue, nextTurn } from "./Turns.ts"
 
 const retries = 3
 const firstWaitMillis = 500
 /** Who asks for a longer pause than this is told of it instead of waited for. */
 const longestWaitMillis = 30_000
 
-export interface StreamOptions {
-  /** Loads the model over this `fetch`; may be called again for another try. */
-  readonly load: (fetch: typeof globalThis.fetch) => Promise<LanguageModelV4>
-  readonly fetch: typeof globalThis.fetch
-  /** How long the provider may send nothing at all. */
-  readonly idleMillis: number
-  /** What must never appear in an error. */
-  readonly secret: string | null
-}
-
 /** One request under way: its parts are pulled, and closing the scope closes its connection. */
 interface Open {
-  readonly first: InferenceEvent
-  readonly next: Effect.Effect<InferenceEvent | undefined, Failure>
+  readonly first: ReadonlyArray<InferenceEvent>
+  /** What comes next; nothing is the end. */
+  readonly next: Effect.Effect<ReadonlyArray<InferenceEvent>, Failure>
 }
 
-/** Asks a model of a provider package; see `Model.stream` for what it guarantees. */
+interface Attempt {
+  readonly connection: Connection
+  readonly idleMillis: number
+  readonly request: InferenceRequest
+  readonly asked: Asked
+}
+
+/**
+ * Asks a model over this connection; see `Model.stream` for what it guarantees. The provider may send nothing for
+ * `idleMillis`.
+ */
 export const make =
-  (options: StreamOptions) =>
+  (connection: Connection, idleMillis: number) =>
   (request: InferenceRequest): Stream.Stream<InferenceEvent, InferenceError> =>
     Stream.unwrap(
-      Effect.map(connect(options, request), ({ first, next }) => {
-        let pending: InferenceEvent | undefined = first
-        const pull = Effect.suspend(() => {
-          if (pending === undefined) return next
-          const event = pending
-          pending = undefined
-          return Effect.succeed(event)
-        })
-        let ended = false
-        return Stream.fromPull(
-          Effect.succeed(
-            Effect.flatMap(pull, (event) => {
-              if (ended || event === undefined) return Cause.done()
-              ended = event.type === "finish"
-              return Effect.succeed([event] as const)
-            })
-          )
-        )
-      })
+      Effect.map(connect({ connection, idleMillis, request, asked: askedOf(connection, request) }), (open) =>
+        Stream.fromPull(Effect.succeed(pullOf(open)))
+      )
     ).pipe(Stream.mapError(({ error }) => error))
 
-/** Tries until the first event is there; after that nothing is tried again. */
-const connect = Effect.fnUntraced(function* (options: StreamOptions, request: InferenceRequest) {
+const askedOf = (connection: Connection, { messages, tools }: InferenceRequest): Asked => {
+  const dialect = dialectOf(connection)
+  const isLasting = dialect === "openai-compatible"
+  const thinker: Thinker = { provider: dialect, model: connection.model, isLasting }
+  return {
+    dialect,
+    thinker,
+    names: wireNames(dialect, tools, messages),
+    maxOutputTokens: outputLimitOf(connection),
+    needsThoughts: false
+  }
+}
+
+const pullOf = ({ first, next }: Open) => {
+  let pending: ReadonlyArray<InferenceEvent> | undefined = first
+  let ended = false
+  const pull = Effect.suspend(() => {
+    if (ended) return Effect.succeed([])
+    if (pending === undefined) return next
+    const events = pending
+    pending = undefined
+    return Effect.succeed(events)
+  })
+  return Effect.flatMap(pull, (events) => {
+    const [event, ...more] = events
+    if (event === undefined) return Cause.done()
+    ended = events.some(({ type }) => type === "finish")
+    return Effect.succeed([event, ...more] as const)
+  })
+}
+
+/** Tries until something is there to be told; after that nothing is tried again. */
+const connect = Effect.fnUntraced(function* (given: Attempt) {
   const parent = yield* Effect.scope
+  let { asked } = given
   for (let attempt = 0; ; attempt++) {
     const scope = yield* Scope.fork(parent)
-    const opened = yield* Effect.result(Scope.provide(open(options, request), scope))
+    const opened = yield* Effect.result(Scope.provide(open({ ...given, asked }), scope))
     if (Result.isSuccess(opened)) return opened.success
     yield* Scope.close(scope, Exit.void)
     const { failure } = opened
+    if (missesThoughts(failure, asked)) {
+      asked = { ...asked, needsThoughts: true }
+      continue
+    }
     const backoff = firstWaitMillis * 2 ** attempt * (0.75 + (yield* Random.next) / 2)
     const wait = failure.retryAfterMillis ?? backoff
     if (!failure.isRetryable || attempt >= retries || wait > longestWaitMillis) {
@@ -79,123 +105,62 @@ const connect = Effect.fnUntraced(function* (options: StreamOptions, request: In
   }
 })
 
-const open = Effect.fnUntraced(function* (options: StreamOptions, request: InferenceRequest) {
-  const { fetch, idleMillis, load, secret } = options
+/** What was answered by others has no thoughts of this model, which some refuse: they are asked with empty ones. */
+const missesThoughts = ({ error }: Failure, { dialect, needsThoughts }: Asked): boolean =>
+  dialect === "openai-compatible" &&
+  !needsThoughts &&
+  error.reason === "bad_request" &&
+  /reasoning_content/u.test(error.error)
+
+const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, request }: Attempt) {
+  const secret = connection.apiKey === null ? null : Redacted.value(connection.apiKey)
   const controller = new AbortController()
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
-  let isIdle = false
   let hasBegun = false
-  let lastHeard = yield* Clock.currentTimeMillis
+  const clock = yield* Clock.Clock
   const close = () => {
     controller.abort()
     reader?.cancel().catch(() => undefined)
   }
   yield* Effect.addFinalizer(() => Effect.sync(close))
-  const clock = yield* Clock.Clock
+  const watch = makeWatch(idleMillis, clock, close)
+  yield* Effect.forkScoped(watch.watching)
   const failed = (raw: unknown): Failure =>
-    isIdle
-      ? finally_("timeout", `the model provider sent nothing for ${idleMillis / 1000} s`)
-      : failureOf(raw, { hasBegun, now: clock.currentTimeMillisUnsafe(), secret })
+    watch.failure() ?? failureOf(raw, { hasBegun, now: clock.currentTimeMillisUnsafe(), secret })
   const ask = <A>(promise: () => PromiseLike<A>) =>
     Effect.tryPromise({ try: async () => await promise(), catch: failed })
 
-  yield* Effect.gen(function* () {
-    while (!isIdle) {
-      const rest = lastHeard + idleMillis - (yield* Clock.currentTimeMillis)
-      if (rest > 0) yield* Effect.sleep(rest)
-      else {
-        isIdle = true
-        close()
-      }
-    }
-  }).pipe(Effect.forkScoped)
-
-  const heard = () => {
-    lastHeard = clock.currentTimeMillisUnsafe()
-  }
-  const model = yield* ask(() => load(metered(fetch, heard)))
+  const fetch = metered(connection.fetch, watch.heard)
+  const model = yield* ask(() => languageModel({ ...connection, fetch }))
   const { stream } = yield* ask(() =>
-    model.doStream({ ...toCallOptions(request), abortSignal: controller.signal })
+    model.doStream({ ...toCallOptions(request, asked), abortSignal: controller.signal })
   )
   reader = stream.getReader()
   const read = reader.read.bind(reader)
+  const { names, thinker } = asked
+  const take = makeReading({ thinker, tool: names.tool, failed, hasBegun: () => hasBegun })
 
   const next: Open["next"] = Effect.gen(function* () {
     while (true) {
+      if (isDue()) yield* Effect.promise(nextTurn)
       const { done, value } = yield* ask(read)
-      heard()
-      if (isIdle) return yield* Effect.fail(failed(undefined))
-      if (done) return undefined
-      const event = yield* toEvent(value, failed, hasBegun)
-      if (event === undefined) continue
-      hasBegun = true
-      return event
+      if (watch.failure() !== undefined) return yield* Effect.fail(failed(undefined))
+      if (done) return hasBegun ? yield* Effect.fail(cutOff) : []
+      if (brings(value)) watch.carried()
+      const events = yield* take(value)
+      if (events.length > 0) return events
     }
   })
-  const first = yield* next
-  if (first === undefined) return yield* Effect.fail(noAnswer)
-  return { first, next }
+  // What it only thought so far nobody has seen: it may be asked again.
+  const first: Array<InferenceEvent> = []
+  while (!hasBegun) {
+    const events = yield* next
+    if (events.length === 0) return yield* Effect.fail(noAnswer)
+    first.push(...events)
+    hasBegun = events.some(isTold)
+  }
+  return { first, next } satisfies Open
 })
 
-const toEvent = (
-  part: LanguageModelV4StreamPart,
-  failed: (raw: unknown) => Failure,
-  hasBegun: boolean
-): Effect.Effect<InferenceEvent | undefined, Failure> => {
-  switch (part.type) {
-    case "text-delta":
-      return Effect.succeed(part.delta === "" ? undefined : { type: "text", delta: part.delta })
-    case "tool-call":
-      return Effect.succeed({
-        type: "tool_call",
-        call: {
-          id: part.toolCallId,
-          name: part.toolName,
-          arguments: parse(part.input),
-          ...(part.providerMetadata !== undefined && {
-            providerMetadata: part.providerMetadata as Schema.JsonObject
-          })
-        }
-      })
-    case "error":
-      return Effect.fail(failed(part.error))
-    case "finish": {
-      switch (part.finishReason.unified) {
-        case "content-filter":
-          return Effect.fail(
-            finally_("content_filter", "the content filter of the model provider stopped the answer")
-          )
-        case "length":
-          return Effect.fail(finally_("truncated", "the model stopped at its limit of output tokens"))
-        case "interrupted":
-          return Effect.fail(hasBegun ? cutOff : noAnswer)
-        case "error":
-          return Effect.fail(finally_("unknown", "the model provider broke the answer off"))
-        default: {
-          const { inputTokens, outputTokens } = part.usage
-          return Effect.succeed({
-            type: "finish",
-            usage: {
-              inputTokens: tokenCount(inputTokens.total),
-              outputTokens: tokenCount(outputTokens.total)
-            }
-          })
-        }
-      }
-    }
-    default:
-      return Effect.succeed(undefined)
-  }
-}
-
-const cutOff = finally_("truncated", "the answer of the model was cut off")
-const noAnswer = finally_("unknown", "the model provider answered with something that can't be read")
-
-/** Arguments that are no JSON are kept as the text that they are: the tool refuses them in words. */
-const parse = (input: string): Schema.Json => {
-  try {
-    return JSON.parse(input === "" ? "{}" : input) as Schema.Json
-  } catch {
-    return input
-  }
-}
+const isTold = (event: InferenceEvent): boolean =>
+  event.type === "text" ? event.delta !== "" : event.type !== "reasoning"

@@ -1,6 +1,8 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider"
 import * as Redacted from "effect/Redacted"
 import type { Provider } from "../../Schemas/ProviderKey.ts"
+import type { Dialect } from "../../Schemas/WireName.ts"
+import { extractor } from "./Compatible.ts"
 import type { Access } from "./Environment.ts"
 
 /** A model of a provider over the network, and the way to it. */
@@ -27,18 +29,36 @@ const baseUrlOf = ({ baseUrl, provider }: Connection): string => {
 }
 
 /**
+ * Which protocol a provider is spoken to in. At an address that is not OpenAI's own, `openai` is what servers speak
+ * that are compatible with it; they ask for no key where there is none, which the package of OpenAI does not bear.
+ */
+export const dialectOf = ({ baseUrl, provider }: Pick<Connection, "baseUrl" | "provider">): Dialect =>
+  provider === "openai" && baseUrl !== null && !/(^|\.)api\.openai\.com$/u.test(new URL(baseUrl).hostname)
+    ? "openai-compatible"
+    : provider
+
+/** What the package asks of models that it does not know would cut most of their answers: 4,096 tokens. */
+const mostOfUnknown = 32_000
+
+/** How many tokens an answer may have; null leaves it to the package and the provider. */
+export const outputLimitOf = ({ maxOutputTokens, model, provider }: Connection): number | null =>
+  maxOutputTokens ?? (provider === "anthropic" && !model.includes("claude-") ? mostOfUnknown : null)
+
+/** OpenAI's thinking models have another name for the limit, also behind a gateway. */
+const isOpenAiThinking = (model: string): boolean => /(^|\/)(o\d|gpt-5)/u.test(model)
+
+/**
  * Loads the package of the provider on first use. Key and base URL are always given: left out, the packages
  * would take them from the environment of the process, which may be somebody else's.
  */
 export const languageModel = async (connection: Connection): Promise<LanguageModelV4> => {
-  const { fetch, model, provider } = connection
+  const { fetch, model } = connection
   const apiKey = connection.apiKey === null ? "" : Redacted.value(connection.apiKey)
   const baseURL = baseUrlOf(connection)
-  // Without a key the header is left out, which the package of OpenAI does not do.
-  switch (provider === "openai" && apiKey === "" ? "openai-compatible" : provider) {
+  switch (dialectOf(connection)) {
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai")
-      return createOpenAI({ apiKey, baseURL, fetch }).chat(model)
+      return createOpenAI({ apiKey, baseURL, fetch }).responses(model)
     }
     case "anthropic": {
       const { createAnthropic } = await import("@ai-sdk/anthropic")
@@ -55,6 +75,11 @@ export const languageModel = async (connection: Connection): Promise<LanguageMod
         baseURL,
         fetch,
         includeUsage: true,
+        metadataExtractor: extractor,
+        transformRequestBody: ({ max_tokens, ...body }) =>
+          max_tokens === undefined
+            ? body
+            : { ...body, [isOpenAiThinking(model) ? "max_completion_tokens" : "max_tokens"]: max_tokens },
         ...(apiKey !== "" && { apiKey })
       }).languageModel(model)
     }

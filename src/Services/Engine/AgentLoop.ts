@@ -36,6 +36,8 @@ export interface LoopResult {
   readonly answer: string
   readonly text: string
   readonly transcript: ReadonlyArray<PromptMessage>
+  /** Why the last answer is not whole. */
+  readonly truncated?: string | undefined
 }
 
 type LoopError =
@@ -51,7 +53,7 @@ export class AgentLoop extends Context.Service<
   AgentLoop,
   {
     /**
-     * Works until the model answers without a tool call. Bounded in steps (model answers and tool
+     * Works until the model answers without a tool call, or its answer is cut off. Bounded in steps (model answers and tool
      * results), in time per model call and tool call, and in text. The calls of one answer run at the same
      * time, a bounded number of them; their results are told in the order of the calls. Each finished step
      * is kept in the log before the next begins; steps that finished before are not done
@@ -103,18 +105,24 @@ export class AgentLoop extends Context.Service<
           const said: Extract<JournalStep, { type: "model" }> = yield* step(steps, index, "model", ask)
           index++
           text += said.text
-          transcript.push({ role: "assistant", content: said.text, toolCalls: said.toolCalls.map(unbound) })
-          if (said.toolCalls.length === 0) return { answer: said.text, text, transcript }
+          const { reasoning, text: content, toolCalls, truncated } = said
+          transcript.push({
+            role: "assistant",
+            content,
+            toolCalls: toolCalls.map(unbound),
+            ...(reasoning !== undefined && { reasoning })
+          })
+          if (toolCalls.length === 0) return { answer: content, text, transcript, truncated }
 
           const results = yield* callTools(
-            said.toolCalls,
+            toolCalls,
             index,
             steps,
             { ...input, awaitTool, toolbox },
             settings
           )
           transcript.push({ role: "tool", results })
-          index += said.toolCalls.length
+          index += toolCalls.length
         }
       })
 

@@ -1,11 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { MessageId } from "../../Schemas/Ids.ts"
-import { InferenceError, type InferenceRequest } from "../../Schemas/Inference.ts"
+import type { InferenceRequest } from "../../Schemas/Inference.ts"
 import { outputExceeded, stepsExceeded, tooSlow } from "../../Schemas/Limits.ts"
 import { makeAnswer } from "../../Schemas/ModelAnswer.ts"
 import { fitPrompt, promptBudget } from "../../Schemas/Prompt.ts"
 import { type RunEvent, responding } from "../../Schemas/RunEvent.ts"
+import { noUsage } from "../../Schemas/Usage.ts"
 import type { Model } from "../Inference.ts"
 import type { SettingsShape } from "../Settings.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
@@ -24,7 +25,10 @@ interface Question<E> {
   readonly emit: ExecutionLog["emit"]
 }
 
-/** Asks a model once, bounded in time, text and calls, and tells what it says as it says it. */
+/**
+ * Asks a model once, bounded in time, text and calls, and tells what it says as it says it. An answer that was cut off
+ * is kept as far as it came, without its calls: the last of them may be half of one.
+ */
 export const askModel = Effect.fn("Engine.askModel")(function* <E>(
   { emit, messageId, model, request, room, thinking }: Question<E>,
   { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
@@ -33,7 +37,7 @@ export const askModel = Effect.fn("Engine.askModel")(function* <E>(
   const { stream } = yield* model
   const answer = makeAnswer(request.messages)
   const messages = fitPrompt(request.messages, promptBudget(historyTokens, request.tools))
-  yield* stream({ ...request, messages }).pipe(
+  const broken = yield* stream({ ...request, messages }).pipe(
     Stream.runForEach((event) => {
       const delta = answer.take(event)
       if (answer.length() > room) return Effect.fail(outputExceeded(maxOutputLength))
@@ -43,13 +47,21 @@ export const askModel = Effect.fn("Engine.askModel")(function* <E>(
     Effect.timeoutOrElse({
       duration: modelTimeoutMillis,
       orElse: () => Effect.fail(tooSlow("model_time", "the model", modelTimeoutMillis))
-    })
+    }),
+    Effect.as(undefined),
+    Effect.catchTag("InferenceError", (failure) =>
+      failure.reason === "truncated" ? Effect.succeed(failure.error) : Effect.fail(failure)
+    )
   )
   const rest = answer.rest()
   if (rest !== "") yield* emit(responding(messageId, rest))
-  const { text, toolCalls, usage } = answer.result()
-  if (usage === undefined) {
-    return yield* new InferenceError({ reason: "truncated", error: "the answer of the model was cut off" })
-  }
-  return { type: "model" as const, text, toolCalls, usage }
+  const { reasoning, text, toolCalls, ...result } = answer.result()
+  const { usage = noUsage } = result
+  const truncated =
+    broken ??
+    result.truncated ??
+    (result.usage === undefined ? "the answer of the model was cut off" : undefined)
+  return truncated === undefined
+    ? { type: "model" as const, text, toolCalls, usage, ...(reasoning !== undefined && { reasoning }) }
+    : { type: "model" as const, text, toolCalls: [], usage, truncated }
 })

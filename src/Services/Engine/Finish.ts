@@ -1,5 +1,6 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import { lasting } from "../../Schemas/Conversation.ts"
 import { cutResults } from "../../Schemas/Prompt.ts"
 import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
 import { type EventBatch, endOf } from "../../Schemas/RunEvent.ts"
@@ -15,8 +16,8 @@ import type { ExecutionLog } from "./ExecutionLog.ts"
 export type Ending = RunOutcome & { readonly transcript?: LoopResult["transcript"] }
 
 /** A FAILED run keeps what it cost. */
-export const failed = (log: ExecutionLog, code: string, error: string): Ending => ({
-  status: "FAILED",
+export const failed = (log: ExecutionLog, code: string, error: string) => ({
+  status: "FAILED" as const,
   code,
   error,
   usage: log.usage()
@@ -32,7 +33,7 @@ export const make = Effect.gen(function* () {
   const { historyTokens } = yield* Settings
   const transaction = yield* Transaction
 
-  /** A turn's reply is stored in the transaction that ends it. */
+  /** A turn's reply, as far as it came, is stored in the transaction that ends it. */
   const store = (
     { turn }: StoredRun,
     ending: Ending,
@@ -42,10 +43,10 @@ export const make = Effect.gen(function* () {
   ) => {
     const times = { at, firstTokenAt: log.firstTokenAt() }
     const finished = repo.finish(log.execution, ending, times, batches)
-    if (turn === null || ending.status !== "COMPLETED") return finished
-    const reply = { id: turn.replyId, role: "ASSISTANT", content: ending.output, createdAt: at } as const
-    const parts = (ending.transcript ?? []).map((part) => cutResults(part, historyTokens))
-    const { usage } = ending
+    const { output, usage } = ending
+    if (turn === null || output === undefined) return finished
+    const reply = { id: turn.replyId, role: "ASSISTANT", content: output, createdAt: at } as const
+    const parts = lasting(ending.transcript ?? []).map((part) => cutResults(part, historyTokens))
     return transaction.atomically(
       Effect.tap(finished, (isOurs) =>
         isOurs ? conversations.addReply(turn.conversationId, reply, { parts, usage }) : Effect.void
@@ -69,9 +70,9 @@ export const make = Effect.gen(function* () {
     )
     const last = endOf({
       ...run,
-      output: null,
       error: null,
       ...how,
+      output: how.output ?? null,
       errorCode: how.status === "FAILED" ? how.code : null,
       finishedAt: at
     })

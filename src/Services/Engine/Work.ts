@@ -44,7 +44,7 @@ export class Work extends Context.Service<
       const execute = Effect.fn("Engine.execute")(function* (run: StoredRun, listener?: EventListener) {
         const log = yield* openLog(run, listener)
         const ending = yield* perform(run, log).pipe(
-          Effect.map((result) => completed(run, result, log)),
+          Effect.flatMap((result) => answered(run, result, log)),
           Effect.raceFirst(log.flushing),
           Effect.catchTags({
             ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), parked),
@@ -76,15 +76,21 @@ export class Work extends Context.Service<
 
 const parked = "WAITING_APPROVAL" as const
 
-const completed = (
+/** An answer that is not whole is none, but it is kept as far as it came. */
+const answered = Effect.fnUntraced(function* (
   { turn }: StoredRun,
-  result: LoopResult,
+  { answer, text, transcript, truncated }: LoopResult,
   log: ExecutionLog.ExecutionLog
-): Finish.Ending => ({
-  status: "COMPLETED",
-  output: turn === null ? result.answer : result.text,
-  usage: log.usage(),
-  transcript: result.transcript
+) {
+  const output = turn === null ? answer : text
+  if (truncated === undefined) {
+    return { status: "COMPLETED", output, usage: log.usage(), transcript } satisfies Finish.Ending
+  }
+  yield* Effect.logWarning("the answer of a model is not whole", { error: truncated })
+  return {
+    ...Finish.failed(log, "inference_truncated", truncated),
+    ...(output !== "" && { output, transcript })
+  } satisfies Finish.Ending
 })
 
 /** Looks up what the run needs, and lets the agent loop go on behind its last finished step. */

@@ -47,6 +47,23 @@ describe("the operator's models", () => {
     })
   )
 
+  it.effect("have the limit of output tokens that the operator sets, or none", () =>
+    Effect.gen(function* () {
+      const keys = { OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a", GOOGLE_GENERATIVE_AI_API_KEY: "g" }
+      for (const [value, limit] of [
+        ["", null],
+        ["1", 1],
+        [" 1000000 ", 1_000_000]
+      ] as const) {
+        const { access } = yield* read({ ...keys, AGENTD_MAX_OUTPUT_TOKENS: value })
+        assert.deepStrictEqual(
+          Array.from(access.values(), ({ maxOutputTokens }) => maxOutputTokens),
+          [limit, limit, limit]
+        )
+      }
+    })
+  )
+
   const mistakes: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> = [
     [{ AGENTD_DEFAULT_PROVIDER: "mistral" }, "AGENTD_DEFAULT_PROVIDER: must be one of"],
     [{ AGENTD_DEFAULT_PROVIDER: "openai" }, "needs OPENAI_API_KEY or OPENAI_BASE_URL"],
@@ -58,6 +75,13 @@ describe("the operator's models", () => {
     [{ OPENAI_BASE_URL: "nonsense" }, "OPENAI_BASE_URL must be an http or https address"],
     [{ OPENAI_BASE_URL: "ftp://x" }, "OPENAI_BASE_URL must be an http or https address"],
     [{ ANTHROPIC_BASE_URL: "http://u:p@x" }, "ANTHROPIC_BASE_URL must be an http or https address"],
+    ...["0", "1000001", "1e3", "-5", "1.5", "many"].map(
+      (value) =>
+        [
+          { AGENTD_MAX_OUTPUT_TOKENS: value },
+          "AGENTD_MAX_OUTPUT_TOKENS must be a whole number from 1 to 1000000"
+        ] as const
+    ),
     [{ OPENAI_API_KEY: "CANARY\nzz" }, "OPENAI_API_KEY must be visible ASCII characters"]
   ]
   for (const [env, sentence] of mistakes) {

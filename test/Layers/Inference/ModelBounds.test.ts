@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import { TestClock } from "effect/testing"
 import { failureOf } from "../../../src/Layers/Inference/Failures.ts"
 import { toCallOptions } from "../../../src/Layers/Inference/Prompt.ts"
+import { wireNames } from "../../../src/Schemas/WireName.ts"
 import {
   type Answer,
   ask,
@@ -166,14 +167,23 @@ describe("what a provider says is bounded", () => {
   )
 
   it("leaves out texts of white space, which providers refuse", () => {
-    const { prompt } = toCallOptions({
-      system: null,
-      tools: [],
-      messages: [
-        { role: "assistant", content: "\n\n", toolCalls: [{ id: "c", name: "t", arguments: {} }] },
-        { role: "assistant", content: " ", toolCalls: [] }
-      ]
-    })
+    const { prompt } = toCallOptions(
+      {
+        system: null,
+        tools: [],
+        messages: [
+          { role: "assistant", content: "\n\n", toolCalls: [{ id: "c", name: "t", arguments: {} }] },
+          { role: "assistant", content: " ", toolCalls: [] }
+        ]
+      },
+      {
+        dialect: "anthropic",
+        thinker: { provider: "anthropic", model: "m", isLasting: false },
+        names: wireNames("anthropic", [], []),
+        maxOutputTokens: null,
+        needsThoughts: false
+      }
+    )
     assert.deepStrictEqual(
       prompt.map(({ content }) => (typeof content === "string" ? content : content.map(({ type }) => type))),
       [["tool-call"]]

@@ -42,15 +42,31 @@ const socketClosed = (received: ReadonlyArray<{ readonly closed: Promise<void> }
   Effect.promise(() => received[0]?.closed ?? Promise.reject(new Error("nothing was asked")))
 
 describe.each(protocols)("the answer of %s", (protocol) => {
-  it.live.each(["content_filter", "truncated"])("that ends as %s is no success", (reason) =>
+  it.live("that the content filter stops is no success", () =>
     Effect.gen(function* () {
       const mock = yield* makeMock
-      const finishReason = reason === "truncated" ? "length" : filtered[protocol]
-      mock.on({}, { content: "Once upon", finishReason })
+      mock.on({}, { content: "Once upon", finishReason: filtered[protocol] })
       const told = yield* ask(yield* makeModel(protocol, mock.url))
       assert.strictEqual(told.text.join(""), "Once upon")
       assert.deepStrictEqual(told.usage, [])
-      assert.strictEqual(told.reason, reason)
+      assert.strictEqual(told.reason, "content_filter")
+      assert.strictEqual(mock.getRequests().length, 1)
+    })
+  )
+
+  it.live("that stops at its limit of tokens says so, with what it cost", () =>
+    Effect.gen(function* () {
+      const mock = yield* makeMock
+      const usage = { prompt_tokens: 11, completion_tokens: 7 }
+      mock.on({}, { content: "Once upon", finishReason: "length", usage })
+      const told = yield* ask(yield* makeModel(protocol, mock.url))
+      assert.isNull(told.error, told.shown)
+      assert.strictEqual(told.text.join(""), "Once upon")
+      const end = told.events.at(-1)
+      assert.isTrue(
+        end?.type === "finish" && end.truncated === "the model stopped at its limit of output tokens"
+      )
+      assert.deepStrictEqual(told.usage, [{ inputTokens: 11, outputTokens: 7 }])
       assert.strictEqual(mock.getRequests().length, 1)
     })
   )

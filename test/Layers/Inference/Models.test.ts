@@ -49,7 +49,7 @@ describe.each(protocols)("the model of %s", (protocol) => {
       const { error, events, text } = yield* ask(yield* makeModel(protocol, url))
       assert.isNull(error)
       assert.deepStrictEqual(text, ["The ", "sky ", "is b", "lue."])
-      assert.deepStrictEqual(events.at(-1), { type: "finish", usage: { inputTokens: 11, outputTokens: 7 } })
+      assert.deepInclude(events.at(-1), { type: "finish", usage: { inputTokens: 11, outputTokens: 7 } })
       assert.strictEqual(events.length, 5)
       assert.strictEqual(wire[protocol].key(received[0]?.headers ?? {}), secretKey)
       assert.match(received[0]?.path ?? "", paths[protocol])

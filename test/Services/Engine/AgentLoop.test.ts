@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import type { InferenceEvent } from "../../../src/Schemas/Inference.ts"
 import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
@@ -108,14 +109,23 @@ describe("AgentLoop", () => {
     }).pipe(Effect.provide(layerScripted({ maxOutputLength: 10 })))
   )
 
-  it.effect("fails when an answer has no finish: it was cut off", () =>
+  it.effect("says so when an answer has no finish: it was cut off", () =>
     Effect.gen(function* () {
       const { exit } = yield* runWith({ answers: [[{ type: "text", delta: "half" }]] })
-      assert.strictEqual(exit._tag, "Failure")
-      if (exit._tag === "Failure") {
-        assert.deepInclude(exit.failure, { _tag: "InferenceError", reason: "truncated" })
+      assert.strictEqual(exit._tag, "Success")
+      if (exit._tag === "Success") {
+        assert.deepInclude(exit.success, { text: "half", truncated: "the answer of the model was cut off" })
       }
     }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("counts what is thought to the output", () =>
+    Effect.gen(function* () {
+      const thought: InferenceEvent = { type: "reasoning", part: 1, delta: "x".repeat(100) }
+      const { exit } = yield* runWith({ answers: [[thought, finish]] })
+      assert.strictEqual(exit._tag, "Failure")
+      if (exit._tag === "Failure") assert.deepInclude(exit.failure, { limit: "output" })
+    }).pipe(Effect.provide(layerScripted({ maxOutputLength: 50 })))
   )
 
   it.effect("bounds the time of a model call and of a tool call", () =>

@@ -12,7 +12,7 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "finish" | "cance
         const run = runs.get(execution.id)
         const isOwn = leases.get(execution.id)?.worker === execution.worker
         if (run?.epoch !== execution.epoch || !isOwn) return false
-        const output = outcome.status === "COMPLETED" ? outcome.output : null
+        const output = outcome.output ?? null
         const error = outcome.status === "FAILED" ? outcome.error : null
         if (run.status === outcome.status) return run.output === output && run.error === error
         if (run.status !== "RUNNING") return false

@@ -7,7 +7,7 @@ import { returnedRow } from "../Rows.ts"
 /** How runs end. */
 export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "finish" | "cancel"> => ({
   finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }, events) => {
-    const output = outcome.status === "COMPLETED" ? outcome.output : null
+    const output = outcome.output ?? null
     const error = outcome.status === "FAILED" ? outcome.error : null
     return query(
       returnedRow(sql`

@@ -1,0 +1,139 @@
+import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from "@ai-sdk/provider"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { InferenceEvent } from "../../Schemas/Inference.ts"
+import type { Thinker } from "../../Schemas/Reasoning.ts"
+import { tokenCount } from "../../Schemas/Usage.ts"
+import { reasoningOf } from "./Compatible.ts"
+import { type Failure, finally_ } from "./Failures.ts"
+
+/** What the parts of one answer are read with. */
+export interface Reading {
+  readonly thinker: Thinker
+  /** The name of the tool that was shown under this one. */
+  readonly tool: (name: string) => string
+  readonly failed: (raw: unknown) => Failure
+  /** Whether the answer has begun, as its reader sees it. */
+  readonly hasBegun: () => boolean
+}
+
+type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>
+
+const none: ReadonlyArray<InferenceEvent> = []
+
+/** Whether a part of the stream brings something of the answer, and does not only keep the line open. */
+export const brings = (part: LanguageModelV4StreamPart): boolean => {
+  switch (part.type) {
+    case "text-delta":
+    case "reasoning-delta":
+    case "tool-input-delta":
+      return part.delta !== "" || part.providerMetadata !== undefined
+    case "tool-call":
+    case "finish":
+    case "error":
+      return true
+    default:
+      return false
+  }
+}
+
+/** Reads the parts of one answer, in order. */
+export const makeReading = ({ failed, hasBegun, thinker, tool }: Reading) => {
+  const open = new Map<string, number>()
+  let count = 0
+
+  const piece = (type: "text" | "reasoning", id: string, delta: string, metadata: Metadata) => {
+    const part = open.get(`${type} ${id}`) ?? begin(type, id)
+    const more = metadata === undefined ? {} : { metadata: plain(metadata) }
+    return Effect.succeed(
+      delta === "" && metadata === undefined ? none : [{ type, part, delta, ...more } as InferenceEvent]
+    )
+  }
+  const begin = (type: "text" | "reasoning", id: string): number => {
+    open.set(`${type} ${id}`, ++count)
+    return count
+  }
+  const finish = (part: Finish): Effect.Effect<ReadonlyArray<InferenceEvent>, Failure> => {
+    const { inputTokens, outputTokens } = part.usage
+    const ending: InferenceEvent = {
+      type: "finish",
+      usage: { inputTokens: tokenCount(inputTokens.total), outputTokens: tokenCount(outputTokens.total) },
+      thinker
+    }
+    switch (part.finishReason.unified) {
+      case "content-filter":
+        return Effect.fail(
+          finally_("content_filter", "the content filter of the model provider stopped the answer")
+        )
+      case "length":
+        return Effect.succeed([{ ...ending, truncated: "the model stopped at its limit of output tokens" }])
+      case "interrupted":
+        return Effect.fail(hasBegun() ? cutOff : noAnswer)
+      case "error":
+        return Effect.fail(finally_("unknown", "the model provider broke the answer off"))
+      default: {
+        const said = reasoningOf(part.providerMetadata)
+        return Effect.succeed(
+          said === undefined
+            ? [ending]
+            : [{ type: "reasoning", part: ++count, delta: "", metadata: said }, ending]
+        )
+      }
+    }
+  }
+
+  return (part: LanguageModelV4StreamPart): Effect.Effect<ReadonlyArray<InferenceEvent>, Failure> => {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start": {
+        const type = part.type === "text-start" ? "text" : "reasoning"
+        begin(type, part.id)
+        return piece(type, part.id, "", part.providerMetadata)
+      }
+      case "text-delta":
+        return piece("text", part.id, part.delta, part.providerMetadata)
+      case "text-end":
+        return piece("text", part.id, "", part.providerMetadata)
+      case "reasoning-delta":
+        return piece("reasoning", part.id, part.delta, part.providerMetadata)
+      case "reasoning-end":
+        return piece("reasoning", part.id, "", part.providerMetadata)
+      case "tool-call":
+        return Effect.succeed([
+          {
+            type: "tool_call",
+            call: {
+              id: part.toolCallId,
+              name: tool(part.toolName),
+              arguments: parse(part.input),
+              ...(part.providerMetadata !== undefined && { providerMetadata: plain(part.providerMetadata) })
+            }
+          }
+        ])
+      case "error":
+        return Effect.fail(failed(part.error))
+      case "finish":
+        return finish(part)
+      default:
+        return Effect.succeed(none)
+    }
+  }
+}
+
+type Metadata = SharedV4ProviderMetadata | undefined
+
+/** Without what is not JSON: the packages leave fields undefined. */
+const plain = (metadata: SharedV4ProviderMetadata) =>
+  JSON.parse(JSON.stringify(metadata)) as Schema.JsonObject
+
+export const cutOff = finally_("truncated", "the answer of the model was cut off")
+export const noAnswer = finally_("unknown", "the model provider answered with something that can't be read")
+
+/** Arguments that are no JSON are kept as the text that they are: the tool refuses them in words. */
+const parse = (input: string): Schema.Json => {
+  try {
+    return JSON.parse(input === "" ? "{}" : input) as Schema.Json
+  } catch {
+    return input
+  }
+}
