@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { PromptMessage } from "../../src/Schemas/Inference.ts"
+import type { InferenceEvent, PromptMessage } from "../../src/Schemas/Inference.ts"
 import { storableJson } from "../../src/Schemas/Json.ts"
 import { makeAnswer } from "../../src/Schemas/ModelAnswer.ts"
 
@@ -36,6 +36,79 @@ describe("the answer of a model", () => {
       answer.result().toolCalls.map(({ id }) => id),
       ["call_0_2", "call_0_3", "call", "call_2", "x"]
     )
+  })
+})
+
+describe("what a model thought", () => {
+  const thinker = { provider: "p", model: "m", isLasting: false }
+  const usage = { inputTokens: 1, outputTokens: 1 }
+  const take = (...events: ReadonlyArray<InferenceEvent>) => {
+    const answer = makeAnswer([])
+    for (const event of events) answer.take(event)
+    answer.take({ type: "finish", usage, thinker })
+    answer.rest()
+    return answer
+  }
+  const call: InferenceEvent = { type: "tool_call", call: { id: "c", name: "t", arguments: {} } }
+
+  it("is kept in order, with what came to each part last", () => {
+    const { reasoning, text } = take(
+      { type: "reasoning", part: 1, delta: "", metadata: { p: { id: 1, data: null } } },
+      { type: "reasoning", part: 1, delta: "I " },
+      { type: "text", part: 2, delta: "a" },
+      { type: "reasoning", part: 1, delta: "think", metadata: { p: { id: 1, data: "x" } } },
+      { type: "text", part: 2, delta: "b" },
+      { type: "text", part: 3, delta: "c" },
+      { type: "text", part: 2, delta: "", metadata: { p: "s" } },
+      call,
+      { type: "text", part: 3, delta: "d" },
+      call
+    ).result()
+    assert.strictEqual(text, "abcd")
+    assert.deepStrictEqual(reasoning, {
+      ...thinker,
+      parts: [
+        { type: "reasoning", text: "I think", metadata: { p: { id: 1, data: "x" } } },
+        { type: "text", length: 2, metadata: { p: "s" } },
+        { type: "text", length: 1 },
+        { type: "tool_call" },
+        { type: "text", length: 1 },
+        { type: "tool_call" }
+      ]
+    })
+  })
+
+  it("is not kept where nothing is left to be asked, unless its provider wants it later", () => {
+    const thought: InferenceEvent = { type: "reasoning", part: 1, delta: "hm" }
+    assert.isUndefined(take(thought, { type: "text", delta: "a" }).result().reasoning)
+    assert.isUndefined(take({ type: "text", delta: "a" }, call).result().reasoning)
+    const lasting = makeAnswer([])
+    lasting.take(thought)
+    lasting.take({ type: "finish", usage, thinker: { ...thinker, isLasting: true } })
+    assert.deepStrictEqual(lasting.result().reasoning?.parts, [{ type: "reasoning", text: "hm" }])
+  })
+
+  it("can be stored, and counts to the length of the answer", () => {
+    const answer = take(
+      { type: "reasoning", part: 1, delta: "a\u0000\ud800", metadata: { p: { "k\u0000": "\udc00" } } },
+      call
+    )
+    assert.deepStrictEqual(answer.result().reasoning?.parts[0], {
+      type: "reasoning",
+      text: "a\uFFFD\uFFFD",
+      metadata: { p: { "k\uFFFD": "\uFFFD" } }
+    })
+    assert.strictEqual(answer.length() - take(call).length(), 3 + JSON.stringify({ p: { "k ": " " } }).length)
+  })
+
+  it("keeps a character whole that is split between two thoughts", () => {
+    const [high = "", low = ""] = "🙂".split("")
+    const { reasoning } = take(
+      { type: "reasoning", part: 1, delta: high },
+      { type: "reasoning", part: 1, delta: low },
+      call
+    ).result()
+    assert.deepStrictEqual(reasoning?.parts[0], { type: "reasoning", text: "🙂" })
   })
 })
 

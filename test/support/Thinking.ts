@@ -9,17 +9,19 @@ const events = (...data: ReadonlyArray<{ readonly type: string; readonly [field:
 
 const whole = (bytes: string): Answer => begins(bytes, (response) => void response.end())
 
+const compatibleChunk = (choice: object) => ({
+  id: "c1",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, finish_reason: null, ...choice }]
+})
+
 /** An answer of a server that is compatible with OpenAI, of these deltas. */
 export const compatible = (deltas: ReadonlyArray<object>, finish_reason: string): Answer =>
   whole(
     lines(
-      ...[...deltas.map((delta) => ({ delta })), { delta: {}, finish_reason }].map((choice) => ({
-        id: "c1",
-        object: "chat.completion.chunk",
-        created: 1,
-        model: "m",
-        choices: [{ index: 0, finish_reason: null, ...choice }]
-      }))
+      ...[...deltas.map((delta) => ({ delta })), { delta: {}, finish_reason }].map(compatibleChunk)
     ).concat("data: [DONE]\n\n")
   )
 
@@ -29,6 +31,19 @@ export const compatibleCall = (id = "call_1", name = "echo") => ({
 
 const claudeUsage = { input_tokens: 3, output_tokens: 1 }
 
+const claudeStart = {
+  type: "message_start",
+  message: {
+    id: "m1",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    content: [],
+    stop_reason: null,
+    usage: claudeUsage
+  }
+}
+
 /** An answer of Anthropic, of these blocks. */
 export const claude = (
   stop_reason: string,
@@ -36,18 +51,7 @@ export const claude = (
 ): Answer =>
   whole(
     events(
-      {
-        type: "message_start",
-        message: {
-          id: "m1",
-          type: "message",
-          role: "assistant",
-          model: "m",
-          content: [],
-          stop_reason: null,
-          usage: claudeUsage
-        }
-      },
+      claudeStart,
       ...blocks.flatMap(([content_block, ...deltas], index) => [
         { type: "content_block_start", index, content_block },
         ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
@@ -87,6 +91,25 @@ const responses = (...items: ReadonlyArray<Readonly<Record<string, unknown>>>): 
       ]),
       { type: "response.completed", response: { ...response, usage: tokens } }
     )
+  )
+}
+
+/** The beginning of a thought, as it comes over the wire. */
+export const thinkingChunk = (protocol: Protocol): string => {
+  if (protocol === "google") {
+    return lines({
+      candidates: [{ content: { role: "model", parts: [{ text: "Hm", thought: true }] }, index: 0 }]
+    })
+  }
+  if (protocol !== "anthropic") return lines(compatibleChunk({ delta: { reasoning_content: "Hm" } }))
+  return events(
+    claudeStart,
+    {
+      type: "content_block_start",
+      index: 0,
+      content_block: { type: "thinking", thinking: "", signature: "" }
+    },
+    { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "Hm" } }
   )
 }
 

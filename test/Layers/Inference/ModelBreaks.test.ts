@@ -18,6 +18,7 @@ import {
   says,
   textChunk
 } from "../../support/Models.ts"
+import { thinkingChunk } from "../../support/Thinking.ts"
 import { eventually, pause } from "../../support/Until.ts"
 
 const filtered: Readonly<Record<Protocol, string>> = {
@@ -90,6 +91,20 @@ describe.each(protocols)("the answer of %s", (protocol) => {
         says(protocol, "ok")
       )
       const told = yield* ask(yield* makeModel(protocol, url))
+      assert.isNull(told.error, told.shown)
+      assert.deepStrictEqual(told.text, ["ok"])
+      assert.strictEqual(received.length, 2)
+    })
+  )
+
+  it.live("whose connection is cut while it only thinks is asked for again", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* makeServer(
+        begins(thinkingChunk(protocol), (response) => void response.destroy()),
+        says(protocol, "ok")
+      )
+      const { hasten } = yield* makeHaste
+      const told = yield* hasten(ask(yield* makeModel(protocol, url)))
       assert.isNull(told.error, told.shown)
       assert.deepStrictEqual(told.text, ["ok"])
       assert.strictEqual(received.length, 2)

@@ -74,6 +74,8 @@ describe.each(thinking)("what %s thought", (protocol) => {
       assert.strictEqual(received.length, 2)
       assert.deepStrictEqual(thoughtOf[protocol](received[1]?.body), thought[protocol])
       assert.notMatch(JSON.stringify(events), /First|c2lnbmVk|Y2FsbA/)
+      const kept = lasting(result.transcript).filter((message) => "reasoning" in message)
+      assert.strictEqual(kept.length > 0, protocol === "openai-compatible")
     })
   )
 
