@@ -123,7 +123,7 @@ export const ask = Effect.fnUntraced(function* (
   const exit = yield* Effect.exit(
     Stream.runForEach(model(request), (event) => Effect.sync(() => events.push(event)))
   )
-  const text = events.flatMap((event) => (event.type === "text" ? [event.delta] : []))
+  const text = events.flatMap((event) => (event.type === "text" && event.delta !== "" ? [event.delta] : []))
   const calls = events.flatMap((event) => (event.type === "tool_call" ? [event.call] : []))
   const usage = events.flatMap((event) => (event.type === "finish" ? [event.usage] : []))
   const error =

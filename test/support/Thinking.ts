@@ -136,8 +136,45 @@ export const openAi = {
       status: "completed"
     }
   ),
-  says: (text: string) => responses(message(text))
+  says: (text: string) => responses(message(text)),
+  /** Says so far, and then that it failed. */
+  fails: (text: string) =>
+    whole(
+      begun(text) +
+        events({
+          type: "response.failed",
+          response: {
+            error: { code: "server_error", message: "The server had an error" },
+            usage: null
+          }
+        })
+    ),
+  /** Says so far, and then that it stopped at its limit. */
+  stops: (text: string) =>
+    whole(
+      begun(text) +
+        events({
+          type: "response.incomplete",
+          response: {
+            incomplete_details: { reason: "max_output_tokens" },
+            usage: { input_tokens: 3, output_tokens: 1 }
+          }
+        })
+    ),
+  /** Says so far, and then no more. */
+  breaks: (text: string) => whole(begun(text))
 }
+
+const begun = (text: string) =>
+  events(
+    { type: "response.created", response: { id: "resp_1", created_at: 1, model: "m" } },
+    ...(text === ""
+      ? []
+      : [
+          { type: "response.output_item.added", output_index: 0, item: message("") },
+          { type: "response.output_text.delta", output_index: 0, item_id: "msg_1", delta: text }
+        ])
+  )
 
 /** An answer that thinks, says something and calls `echo`, as each provider sends it. */
 export const thinks: Readonly<Record<Exclude<Protocol, "openai">, Answer>> = {
@@ -176,6 +213,7 @@ export const thinks: Readonly<Record<Exclude<Protocol, "openai">, Answer>> = {
   google: gemini(
     { text: "First I ", thought: true },
     { text: "echo.", thought: true, thoughtSignature: "dGhvdWdodA==" },
+    { text: "", thoughtSignature: "ZW1wdHk=" },
     { text: "Let me " },
     { text: "see." },
     { text: "", thoughtSignature: "dGV4dA==" },
@@ -206,6 +244,7 @@ export const thought: Readonly<Record<Exclude<Protocol, "openai">, unknown>> = {
   ],
   google: [
     { text: "First I echo.", thought: true, thoughtSignature: "dGhvdWdodA==" },
+    { text: "", thoughtSignature: "ZW1wdHk=" },
     { text: "Let me see.", thoughtSignature: "dGV4dA==" },
     { functionCall: { id: "call_1", name: "echo", args: {} }, thoughtSignature: "Y2FsbA==" }
   ]
