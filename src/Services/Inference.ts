@@ -8,9 +8,10 @@ import type { ModelChoice } from "../Schemas/ModelChoice.ts"
 /** A language model, ready to be asked. */
 export interface Model {
   /**
-   * Asks once. The stream ends with one `finish` event; one that ends without was cut off. What fails
-   * before the first event is tried again where that can help; after it nothing is. Interrupting it
-   * closes the connection to the provider.
+   * Asks once. The stream ends with one `finish` event; one that ends without was cut off, and so was an
+   * answer whose `finish` says that it is `truncated`. What fails before something was said is tried again
+   * where that can help; after it nothing is. What the request shows of the model's own thoughts goes back to
+   * it, and no other's. Interrupting it closes the connection to the provider.
    */
   readonly stream: (request: InferenceRequest) => Stream.Stream<InferenceEvent, InferenceError>
 }

@@ -8,6 +8,7 @@ import { JournalStep } from "../../../src/Schemas/Journal.ts"
 import type { RunEvent } from "../../../src/Schemas/RunEvent.ts"
 import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
 import { Inference } from "../../../src/Services/Inference.ts"
+import { Lifecycle } from "../../../src/Services/Lifecycle.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { echo, makeInput } from "../../support/Loop.ts"
 import {
@@ -53,6 +54,7 @@ const work = Effect.fnUntraced(function* (
     })
   const layer = AgentLoop.layer.pipe(
     Layer.provide(Layer.succeed(Inference, { model: () => Effect.succeed({ stream }) })),
+    Layer.provide(Lifecycle.layer),
     Layer.provide(Layer.succeed(Settings, Settings.defaults))
   )
   const input = makeInput({ tools: [echo], events, journal: { finished, record } })
