@@ -4,10 +4,12 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import { errorEvent } from "../../Schemas/ChatEvent.ts"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
+import { pauseMillis } from "../../Schemas/Pause.ts"
 import { isTerminal, type RunStatus } from "../../Schemas/Run.ts"
 import { endOf, isEnd, type NumberedEvent } from "../../Schemas/RunEvent.ts"
 import { Lifecycle } from "../Lifecycle.ts"
@@ -17,6 +19,7 @@ import * as Watch from "./Watch.ts"
 
 const batchesAtOnce = 100
 const awayMillis = 60_000
+const awayPauses = { first: 500, most: 4_000 }
 const mayReadMillis = 30_000
 const mostReaders = 10_000
 
@@ -28,6 +31,7 @@ export class RunEvents extends Context.Service<
      * What a run told behind `after`, and then what it tells, until its end: the last event is always `done`
      * or `error`. When this process stops, has too many readers, or finds no database for a minute, that is
      * an error `unavailable` with the id of the event before it: from there the stream can be taken up again.
+     * A look that failed is repeated within 4 s, whether or not anything more is told.
      * Whether the reader still may read is asked again before events go out, at most every 30 s.
      */
     readonly follow: (
@@ -58,13 +62,17 @@ export class RunEvents extends Context.Service<
         const told = yield* Latch.make(false)
         yield* watch(id, told)
         let last = after
+        let failures = 0
         const stillMayRead = yield* askedNowAndThen(mayRead)
         const tryToLook = Effect.gen(function* () {
           const found = yield* look(id, last)
-          return found.length === 0 || (yield* stillMayRead) ? found : [{ id: last, event: forbidden }]
+          const mayGoOut = found.length === 0 || (yield* stillMayRead)
+          failures = 0
+          return mayGoOut ? found : [{ id: last, event: forbidden }]
         }).pipe(
           bridging((isLong) =>
             Effect.map(lifecycle.isDraining, (isDraining) => {
+              failures++
               if (isDraining) return [{ id: last, event: stopping }]
               return isLong ? [{ id: last, event: away }] : []
             })
@@ -79,7 +87,12 @@ export class RunEvents extends Context.Service<
               return found
             }
             const stop = (yield* lifecycle.isDraining) ? lifecycle.drained : lifecycle.draining
-            yield* Effect.raceFirst(told.await, stop)
+            // What it could not look at may be the last that there is to tell: nobody would say so again.
+            const again =
+              failures === 0
+                ? told.await
+                : Effect.sleep(pauseMillis(failures, yield* Random.next, awayPauses))
+            yield* Effect.raceFirst(again, stop)
           }
         })
         return Stream.fromIterableEffectRepeat(next).pipe(Stream.takeUntil(({ event }) => isEnd(event)))
