@@ -4,6 +4,7 @@ import { inject } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Sessions from "../../src/Layers/Repo/Postgres/Sessions.ts"
 import { eventually } from "./Until.ts"
 
 const server = inject("postgres")
@@ -49,9 +50,28 @@ export const emptyDatabase = Effect.suspend(() => makeDatabase("template0"))
 /** The same, made otherwise than the server makes databases. */
 export const databaseWith = (options: string) => makeDatabase("template0", options)
 
-/** A client of its own for the database at `url`; it connects however long that takes. */
+/** A client of its own for the database at `url`, as in production; it connects however long that takes. */
 export const client = (url: string, options: Partial<PgClient.PgPoolConfig> = {}) =>
-  Layer.fresh(PgClient.layer({ url: Redacted.make(url), connectTimeout: "3 minutes", ...options }))
+  Layer.fresh(Sessions.layer({ url: Redacted.make(url), connectTimeout: "3 minutes", ...options }))
+
+/**
+ * Lets sessions of the database at `url` that begin from now on only read, or write again, as those of a server that
+ * another has taken over from. `cut` ends the present ones, so that all are of one kind.
+ */
+export const letNewSessions = (
+  what: "only read" | "write",
+  url: string,
+  { cut }: { readonly cut: boolean }
+): Effect.Effect<void> =>
+  onServer((sql) =>
+    Effect.gen(function* () {
+      const name = new URL(url).pathname.slice(1)
+      const value = sql.literal(what === "write" ? "off" : "on")
+      yield* sql`alter database ${sql(name)} set default_transaction_read_only = ${value}`
+      if (cut)
+        yield* sql`select pg_terminate_backend(pid, 120000) from pg_stat_activity where datname = ${name}`
+    })
+  )
 
 /** A client of a new migrated database. */
 export const layerClient = Layer.unwrap(Effect.map(migratedDatabase, (url) => client(url)))

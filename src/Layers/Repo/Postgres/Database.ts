@@ -4,13 +4,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import type { SqlError, SqlErrorReason } from "effect/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import { Unavailable } from "../../../Schemas/Errors.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
+import { isOutOfReach, isReadOnly, isSqlError } from "./Faults.ts"
 
 /** The database as the repositories see it: its client, and the one way to ask it. */
 export class Database extends Context.Service<
@@ -18,8 +18,9 @@ export class Database extends Context.Service<
   {
     readonly sql: PgClient
     /**
-     * Bounds the wait, and sorts failures: a database that can't be reached, or not in time, is
-     * `Unavailable`; every other SQL failure and every row that does not decode is a defect.
+     * Bounds the wait, and sorts failures: a database that can't be reached, not in time, or that only
+     * reads at the moment, is `Unavailable` (`Faults.ts`); every other SQL failure and every row that does not
+     * decode is a defect.
      */
     readonly query: <A, E>(
       effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
@@ -58,17 +59,13 @@ export const layerTransaction = Layer.effect(
 
 export const layerHealth = Layer.effect(
   DatabaseHealth,
-  Effect.map(Database, ({ query, sql }) => DatabaseHealth.of({ check: query(Effect.asVoid(sql`select 1`)) }))
+  Effect.map(Database, ({ query, sql }) => {
+    // Takes a session that may write, finds nothing, and writes nothing.
+    const probe = Effect.asVoid(sql`select id from users where false for update`)
+    // The sessions that only read are replaced: what a new one says is what the server says.
+    return DatabaseHealth.of({ check: query(Effect.retry(probe, { times: 1, while: isReadOnly })) })
+  })
 )
-
-const outOfReach: ReadonlySet<SqlErrorReason["_tag"]> = new Set([
-  "ConnectionError",
-  "AuthenticationError",
-  "StatementTimeoutError",
-  "LockTimeoutError",
-  "DeadlockError",
-  "SerializationError"
-])
 
 const unavailable = new Unavailable({ error: "the database can't be reached; try again" })
 
@@ -120,15 +117,3 @@ const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 const causeOf = (reason: Cause.Fail<unknown> | Cause.Die): unknown =>
   reason._tag === "Fail" ? reason.error : reason.defect
-
-/** SQLSTATE classes: out of resources (53), told to stop, or not yet up (57P). */
-const outOfReachStates = /^(53|57P)/
-
-const isOutOfReach = (error: unknown): error is SqlError =>
-  isSqlError(error) &&
-  (outOfReach.has(error.reason._tag) ||
-    (Predicate.hasProperty(error.reason.cause, "code") &&
-      outOfReachStates.test(String(error.reason.cause.code))))
-
-const isSqlError = (error: unknown): error is SqlError =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "SqlError"

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
 import { Settings } from "../../../Services/Settings.ts"
 import * as Migrations from "./Migrations.ts"
+import * as Sessions from "./Sessions.ts"
 
 const oldestVersion = 15
 
@@ -23,7 +24,7 @@ export const layer = (url: Redacted.Redacted) =>
     Effect.gen(function* () {
       const { databasePool, databaseTimeoutMillis } = yield* Settings
       const milliseconds = String(databaseTimeoutMillis)
-      return PgClient.layer({
+      return Sessions.layer({
         url,
         maxConnections: databasePool,
         applicationName: "agentd",

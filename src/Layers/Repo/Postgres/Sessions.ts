@@ -1,0 +1,118 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import type { PgConnection } from "@effect/sql-pg/PgConnection"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
+import * as Statement from "effect/sql/Statement"
+import { isOfSession, isReadOnly } from "./Faults.ts"
+
+/** While a server only reads, so are new sessions: they are not all replaced for each statement that says so. */
+const quietNanos = 1_000_000_000n
+
+/**
+ * The client of `PgClient.layer`, whose pool gives up sessions that are of no use any more, also where they are
+ * neither lost nor closed: one that may only read stays so after its server, or another behind the same address,
+ * takes writes again. With the first that says so all are replaced, at most once a second; those that are in use
+ * when they are given back.
+ */
+export const layer = (config: PgClient.PgPoolConfig) => PgClient.layerFrom(make(config))
+
+const make = Effect.fnUntraced(function* (config: PgClient.PgPoolConfig) {
+  const pool = yield* PgPool.make(config)
+  const { pinned, plain } = makeWatched(pool)
+  const client = yield* SqlClient.make({
+    driver: "pg",
+    acquirer: Effect.map(pool.get, plain),
+    borrower: (use) => pool.use((base) => use(plain(base))),
+    transactionAcquirer: Effect.flatMap(pool.get, pinned),
+    compiler: PgClient.makeCompiler(),
+    prepareTransactionControls: true,
+    commit,
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    spanAttributes: [["db.system.name", "postgresql"]]
+  })
+  return Object.assign(client, {
+    [PgClient.TypeId]: PgClient.TypeId,
+    config,
+    json: (value: unknown) => Statement.fragment([jsonParameter(value)]),
+    listen: (channel: string) => Effect.flatMap(pool.reserve, (connection) => connection.listen(channel)),
+    notify: (channel: string, payload: string) =>
+      Effect.asVoid(client`select pg_notify(${channel}, ${payload})`)
+  })
+})
+
+const jsonParameter = Statement.custom<PgClient.PgCustom>("PgJson")
+
+/** PostgreSQL answers a COMMIT of what has failed with ROLLBACK. */
+const commit = (connection: Connection): Effect.Effect<void, SqlError> =>
+  Effect.flatMap(connection.executeRaw("COMMIT", []), (result) => {
+    if ((result as { readonly command: string }).command !== "ROLLBACK") return Effect.void
+    const message = "COMMIT rolled back an aborted transaction"
+    return new SqlError({ reason: new UnknownError({ cause: new Error(message), message }) })
+  })
+
+/** The sessions of a pool as connections, each of which is given up when it says that it is of no use. */
+const makeWatched = (pool: PgPool.PgPool) => {
+  // Of those that are closed, nothing is kept but what the collector of garbage has not come by yet.
+  const known = new Set<WeakRef<PgConnection>>()
+  const connections = new WeakMap<PgConnection, Connection>()
+  let replacedAt: bigint | undefined
+
+  const replaceAll = Effect.gen(function* () {
+    const at = yield* Clock.monotonicTimeNanos
+    if (replacedAt !== undefined && at - replacedAt < quietNanos) return
+    replacedAt = at
+    const sessions = [...known].flatMap((one) => one.deref() ?? [])
+    known.clear()
+    yield* Effect.logWarning("the database only reads: its sessions are replaced")
+    yield* Effect.forEach(sessions, pool.invalidate, { discard: true })
+  })
+
+  const giveUp = (base: PgConnection) => (error: SqlError) => {
+    if (isReadOnly(error)) return replaceAll
+    return isOfSession(error) ? pool.invalidate(base) : Effect.void
+  }
+
+  const plain = (base: PgConnection): Connection => {
+    const made = connections.get(base)
+    if (made !== undefined) return made
+    for (const other of known) if (other.deref() === undefined) known.delete(other)
+    known.add(new WeakRef(base))
+    const connection = connectionOf(base, giveUp(base))
+    connections.set(base, connection)
+    return connection
+  }
+
+  return {
+    plain,
+    /** Held by nobody else until the scope closes. */
+    pinned: (base: PgConnection) => {
+      plain(base)
+      return Effect.map(base.pin, (session) => connectionOf(session, giveUp(base)))
+    }
+  }
+}
+
+/** No names are transformed here, and so no rows. */
+const connectionOf = (
+  session: PgConnection,
+  failed: (error: SqlError) => Effect.Effect<void>
+): Connection => {
+  const watched = <A>(effect: Effect.Effect<A, SqlError>) => Effect.tapError(effect, failed)
+  const rows = (sql: string, params: ReadonlyArray<unknown>, prepare?: boolean) =>
+    watched(Effect.map(session.query(sql, params, prepare), (result) => result.rows))
+  const values = (sql: string, params: ReadonlyArray<unknown>, prepare?: boolean) =>
+    watched(session.queryValues(sql, params, prepare))
+  return {
+    execute: (sql, params) => rows(sql, params),
+    executeRaw: (sql, params) => watched(session.query(sql, params)),
+    executeValues: (sql, params) => values(sql, params),
+    executeValuesUnprepared: (sql, params) => values(sql, params, false),
+    executeUnprepared: (sql, params) => rows(sql, params, false),
+    executeStream: (sql, params) => Stream.tapError(session.stream(sql, params), failed)
+  }
+}
