@@ -38,7 +38,10 @@ export interface SettingsShape {
   readonly maxOutputLength: number
   /** How many connections to a PostgreSQL this process may open. */
   readonly databasePool: number
-  /** How long a request may wait for the database before it is answered 503. */
+  /**
+   * How long a request may wait for the database, all its calls together, before it is answered 503; and each call
+   * that belongs to no request (`DatabaseWait`).
+   */
   readonly databaseTimeoutMillis: number
 }
 

@@ -8,6 +8,7 @@ import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import { errorCodeHeader } from "../../Api/Errors.ts"
 import { Auth } from "../../Services/Auth.ts"
+import * as DatabaseWait from "../../Services/DatabaseWait.ts"
 import { Ids } from "../../Services/Ids.ts"
 import * as Metrics from "../../Services/Metrics.ts"
 import { problemResponse } from "./Problems.ts"
@@ -15,7 +16,8 @@ import { makeAllowedMethods } from "./Routes.ts"
 
 /**
  * The one place where everything that no endpoint answered becomes `{"error"}`: unknown paths, other
- * methods, bodies that are too large, and defects, whose cause goes to the log and nowhere else.
+ * methods, bodies that are too large, and defects, whose cause goes to the log and nowhere else. All that a request
+ * asks of the database until its answer begins shares one limit of time.
  */
 export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
@@ -46,19 +48,22 @@ export const layer = HttpRouter.middleware(
     }
 
     return (app) =>
-      Effect.gen(function* () {
-        const request = yield* HttpServerRequest
-        const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
-        const startedAt = performance.now()
-        return yield* Effect.matchCauseEffect(app, {
-          onSuccess: (response) => Effect.succeed(withBody(response)),
-          onFailure: (cause) => answer(request, cause)
-        }).pipe(
-          Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
-          Effect.tap(({ status }) => measure(request.method, status, performance.now() - startedAt)),
-          Effect.annotateLogs({ request: requestId })
-        )
-      })
+      DatabaseWait.together(
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest
+          const requestId =
+            acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
+          const startedAt = performance.now()
+          return yield* Effect.matchCauseEffect(app, {
+            onSuccess: (response) => Effect.succeed(withBody(response)),
+            onFailure: (cause) => answer(request, cause)
+          }).pipe(
+            Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
+            Effect.tap(({ status }) => measure(request.method, status, performance.now() - startedAt)),
+            Effect.annotateLogs({ request: requestId })
+          )
+        })
+      )
   }),
   { global: true }
 )

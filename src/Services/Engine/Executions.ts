@@ -8,6 +8,7 @@ import * as Capacity from "../../Schemas/Capacity.ts"
 import type { OwnershipLost } from "../../Schemas/Execution.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
+import * as DatabaseWait from "../DatabaseWait.ts"
 import type { EventListener } from "./LiveEvents.ts"
 
 /** The executions of one kind on this node. It alone changes which there are, and it alone has their fibers. */
@@ -81,6 +82,7 @@ export const make: (options: {
       ),
       Effect.ensuring(ended(run, listener)),
       Effect.annotateLogs({ run: run.id }),
+      DatabaseWait.apart,
       FiberMap.run(fibers, run.id),
       // It may have been told to stop before its fiber could be found.
       Effect.tap((fiber) =>

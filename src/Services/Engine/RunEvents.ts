@@ -12,6 +12,7 @@ import type { RunId } from "../../Schemas/Ids.ts"
 import { pauseMillis } from "../../Schemas/Pause.ts"
 import { isTerminal, type RunStatus } from "../../Schemas/Run.ts"
 import { endOf, isEnd, type NumberedEvent } from "../../Schemas/RunEvent.ts"
+import * as DatabaseWait from "../DatabaseWait.ts"
 import { Lifecycle } from "../Lifecycle.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
 import { RunRepo } from "../RunRepo.ts"
@@ -70,6 +71,7 @@ export class RunEvents extends Context.Service<
           failures = 0
           return mayGoOut ? found : [{ id: last, event: forbidden }]
         }).pipe(
+          DatabaseWait.together,
           bridging((isLong) =>
             Effect.map(lifecycle.isDraining, (isDraining) => {
               failures++

@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunStatus } from "../../Schemas/Run.ts"
+import * as DatabaseWait from "../DatabaseWait.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
 import { Signals } from "../Signals.ts"
 import { announceMillis } from "./WatchedRuns.ts"
@@ -88,7 +89,7 @@ export const make = Effect.gen(function* () {
           looking: undefined
         }
         watched.set(id, run)
-        return Effect.map(FiberSet.run(watching, look(id, run)), (fiber) => {
+        return Effect.map(FiberSet.run(watching, DatabaseWait.apart(look(id, run))), (fiber) => {
           run.looking = fiber
         })
       }),

@@ -1,5 +1,6 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,7 +8,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
 import { Unavailable } from "../../../Schemas/Errors.ts"
+import * as Waited from "../../../Schemas/Waited.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
+import { DatabaseWait } from "../../../Services/DatabaseWait.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 import { isOutOfReach, isReadOnly, isSqlError } from "./Faults.ts"
@@ -70,29 +73,62 @@ export const layerHealth = Layer.effect(
 const unavailable = new Unavailable({ error: "the database can't be reached; try again" })
 
 /**
- * Answers after `millis` at the latest, also where the caller can't be interrupted: work that is late is
- * told to stop and left behind, since stopping may itself wait for a server that is frozen.
+ * Answers after `millis` at the latest, or when what shares the limit has waited so long in all (`DatabaseWait`), also
+ * where the caller can't be interrupted: work that is late is told to stop and left behind, since stopping may itself
+ * wait for a server that is frozen. The wait for a connection of the pool is part of it.
  */
 const bounded = <A, E, R>(effect: Effect.Effect<A, E, R>, millis: number) =>
   Effect.contextWith((context: Context.Context<R>) =>
     Effect.callback<A, E | Unavailable>((resume) => {
-      const fiber = Effect.runForkWith(context)(effect)
-      const timer = setTimeout(() => {
-        resume(
-          Effect.andThen(Effect.logWarning(`the database did not answer within ${millis} ms`), unavailable)
+      const { end, left } = beginWait(context, millis)
+      const late = Effect.andThen(
+        Effect.logWarning(`the database did not answer in time (${millis} ms)`),
+        unavailable
+      )
+      if (left <= 0) {
+        end()
+        return resume(late)
+      }
+      const run = Effect.runForkWith(context)
+      const fiber = run(effect)
+      const timer = run(
+        Effect.andThen(
+          Effect.sleep(left),
+          Effect.sync(() => {
+            end()
+            resume(late)
+            fiber.interruptUnsafe()
+          })
         )
-        fiber.interruptUnsafe()
-      }, millis)
+      )
       fiber.addObserver((exit) => {
-        clearTimeout(timer)
+        end()
+        timer.interruptUnsafe()
         resume(exit)
       })
       return Effect.sync(() => {
-        clearTimeout(timer)
+        end()
+        timer.interruptUnsafe()
         fiber.interruptUnsafe()
       })
     })
   )
+
+/** How long this wait may take at most; it counts until its end is told. */
+const beginWait = (context: Context.Context<never>, millis: number) => {
+  const shared = Context.get(context, DatabaseWait)
+  if (shared === undefined || shared.isOver) return { left: millis, end: () => {} }
+  const clock = Context.get(context, Clock.Clock)
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const left = millis - Waited.total(shared.waited, now())
+  shared.waited = Waited.begin(shared.waited, now())
+  let isUnder = true
+  const end = () => {
+    if (isUnder) shared.waited = Waited.end(shared.waited, now())
+    isUnder = false
+  }
+  return { left, end }
+}
 
 const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.catchCause(
