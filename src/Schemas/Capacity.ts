@@ -109,8 +109,11 @@ export const expired = ({ held }: Capacity, at: number): ReadonlyArray<Execution
  */
 export const oursUntil = (since: number, leaseMillis: number): number => since + leaseMillis * 0.9
 
-/** How often leases are renewed: twice may fail. */
-export const renewMillis = (leaseMillis: number): number => leaseMillis / 3
+/**
+ * How often leases are renewed: twice may fail, and what was cancelled is noticed in 5 s also where no signal came,
+ * however long a lease is.
+ */
+export const renewMillis = (leaseMillis: number): number => Math.min(leaseMillis / 3, 5_000)
 
 /** How often is looked for leases that have ended: half of what is left of them then. */
 export const expireMillis = (leaseMillis: number): number => Math.min(500, leaseMillis / 20)

@@ -3,7 +3,10 @@ import * as Effect from "effect/Effect"
 
 interface Pair {
   readonly incoming: Net.Socket
+  /** What the client said first, which has the name of its application. */
+  greeting: string
   outgoing: Net.Socket | undefined
+  isHeld: boolean
 }
 
 /**
@@ -16,21 +19,26 @@ export const freezingProxy = Effect.fnUntraced(function* (port: number) {
 
   const flow = (pair: Pair) => {
     const { incoming } = pair
+    pair.isHeld = false
     if (pair.outgoing === undefined) {
       pair.outgoing = Net.connect(port, "127.0.0.1")
       pair.outgoing.on("error", () => {}).on("close", () => incoming.destroy())
     }
     incoming.pipe(pair.outgoing).pipe(incoming)
   }
-  const hold = ({ incoming, outgoing }: Pair) => {
-    incoming.unpipe().pause()
-    outgoing?.unpipe().pause()
+  const hold = (pair: Pair) => {
+    pair.isHeld = true
+    pair.incoming.unpipe().pause()
+    pair.outgoing?.unpipe().pause()
   }
 
   const server = Net.createServer((incoming) => {
-    const pair: Pair = { incoming, outgoing: undefined }
+    const pair: Pair = { incoming, greeting: "", outgoing: undefined, isHeld: false }
     pairs.add(pair)
     incoming
+      .once("data", (chunk) => {
+        pair.greeting = chunk.toString("latin1")
+      })
       .on("error", () => {})
       .on("close", () => {
         pair.outgoing?.destroy()
@@ -55,9 +63,16 @@ export const freezingProxy = Effect.fnUntraced(function* (port: number) {
       frozen = true
       for (const pair of pairs) hold(pair)
     }),
+    /** Those alone whose greeting has this text, as where a way is lost and nobody says so; new ones go through. */
+    freezeThoseOf: (text: string) =>
+      Effect.sync(() => {
+        const those = [...pairs].filter(({ greeting }) => greeting.includes(text))
+        for (const pair of those) hold(pair)
+        return those.length
+      }),
     thaw: Effect.sync(() => {
       frozen = false
-      for (const pair of pairs) flow(pair)
+      for (const pair of pairs) if (pair.isHeld) flow(pair)
     })
   }
 })

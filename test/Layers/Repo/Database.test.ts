@@ -50,6 +50,7 @@ describe("failures of the database", () => {
     ["has ended a session for another reason", answered("XX000", { severity: "PANIC" })],
     ["refuses sessions of this database", answered("55000", { severity: "FATAL" })],
     ["does not know the statement that the session had", answered("26000")],
+    ["has a statement that the session does not know of", answered("42P05")],
     ["has another plan since a migration", answered("0A000", { routine: "RevalidateCachedQuery" })],
     ["does not know the database at the moment", answered("3D000", { severity: "FATAL" })],
     ["rolled the transaction back", answered("40000")],

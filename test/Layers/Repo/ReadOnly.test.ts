@@ -110,7 +110,7 @@ const suite = () => {
           Effect.flip(
             sql`do ${sql.literal(`$$ begin raise exception using errcode = '${code}'; end $$`)}`
           ).pipe(Effect.andThen(pid))
-        for (const code of ["08006", "26000", "40003", "58000"]) {
+        for (const code of ["08006", "26000", "40003", "42P05", "58000"]) {
           const before = yield* pid
           assert.notStrictEqual(yield* afterFailure(code), before, code)
         }

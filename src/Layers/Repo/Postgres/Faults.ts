@@ -37,13 +37,13 @@ const outOfReach: ReadonlySet<SqlErrorReason["_tag"]> = new Set([
 
 /**
  * It may only read (25006); a transaction was rolled back for no fault of its own, or nobody knows whether it was
- * committed (40000, 40003); a session is not what it was, as behind a pooler (26000); the database is not there
+ * committed (40000, 40003); a session is not what it was, as behind a pooler (26000, 42P05); the database is not there
  * at the moment (3D000: it was when we started); out of resources (53), told to stop or not yet up (57P), an
  * error of the system beneath (58), a snapshot that is too old (72).
  */
-const awayStates = /^(25006|26000|3D000|40000|40003|53|57P|58|72)/
+const awayStates = /^(25006|26000|3D000|40000|40003|42P05|53|57P|58|72)/
 
-const sessionStates = /^(08|26000|40003|58)/
+const sessionStates = /^(08|26000|40003|42P05|58)/
 
 /** Whatever the reason: the server has ended the session, or refused to begin it. */
 const endsSession: ReadonlySet<string> = new Set(["FATAL", "PANIC"])

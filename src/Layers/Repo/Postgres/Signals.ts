@@ -1,10 +1,10 @@
-import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Schema from "effect/Schema"
 import { Signal, Signals } from "../../../Services/Signals.ts"
 import { make as makeLocal } from "../InMemory/Signals.ts"
@@ -12,14 +12,17 @@ import { Database } from "./Database.ts"
 
 const channel = "agentd"
 const retryMillis = 500
-const closeMillis = 500
+/** How often a connection that listens is asked whether it is there, and how long it may take to answer. */
+const askMillis = 10_000
+const answerMillis = 5_000
 
 const encode = Schema.encodeSync(Schema.fromJsonString(Signal))
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Signal))
 
 /**
- * Signals between nodes by NOTIFY, over a connection of its own that is made again when it breaks. The
- * embedded database has one process and one connection: signals stay within.
+ * Signals between nodes by NOTIFY, over a connection of its own that is made again when it breaks, and when it has
+ * not answered for 15 s: of a way that is lost without a word, who only listens is never told. The embedded database
+ * has one process and one connection: signals stay within.
  */
 export const layer = Layer.effect(
   Signals,
@@ -28,31 +31,36 @@ export const layer = Layer.effect(
     const local = yield* makeLocal
     if (sql.config.stream !== undefined) return local
 
-    const listen = Effect.gen(function* () {
-      const client = yield* PgClient.makeClient({ ...sql.config, applicationName: "agentd listen" })
-      const notifications = yield* client.listen(channel)
+    const listen = Effect.fnUntraced(function* (answered: Latch.Latch) {
+      const connection = yield* PgConnection.make({ ...sql.config, applicationName: "agentd listen" })
+      const session = yield* connection.pin
+      const notifications = yield* session.listen(channel)
       // What was sent while nobody listened is lost: look.
       yield* local.publish({ type: "runs" })
       yield* local.publish({ type: "cron" })
-      while (true) {
+      const receive = Effect.gen(function* () {
         const { payload } = yield* Queue.take(notifications)
         const signal = decode(payload)
         if (Option.isSome(signal)) yield* local.publish(signal.value)
-      }
+      })
+      const ask = Effect.andThen(answered.open, Effect.delay(session.query("select 1"), askMillis))
+      yield* Effect.raceFirst(Effect.forever(receive), Effect.forever(ask))
     })
-    const listening = yield* Effect.scoped(listen).pipe(
-      Effect.provide(Reactivity.layer),
+
+    /** Until the connection breaks or is silent. It is left to close by itself: a frozen server takes no goodbye. */
+    const listenOnce = Effect.gen(function* () {
+      const answered = yield* Latch.make(false)
+      yield* Effect.acquireUseRelease(
+        Effect.forkDetach(Effect.scoped(listen(answered))),
+        (listening) => Effect.raceFirst(Fiber.join(listening), silence(answered)),
+        (listening) => Effect.sync(() => listening.interruptUnsafe())
+      )
+    })
+    yield* listenOnce.pipe(
       Effect.catchCause((cause) => Effect.logDebug("not listening", cause)),
       Effect.andThen(Effect.sleep(retryMillis)),
       Effect.forever,
-      Effect.forkDetach
-    )
-    // A server that is frozen does not answer the goodbye either.
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => {
-        listening.interruptUnsafe()
-        return Effect.timeoutOption(Effect.interruptible(Fiber.await(listening)), closeMillis)
-      })
+      Effect.forkScoped
     )
 
     return Signals.of({
@@ -64,3 +72,11 @@ export const layer = Layer.effect(
     })
   })
 )
+
+/** Ends when there was no answer for as long as one may take. */
+const silence = Effect.fnUntraced(function* (answered: Latch.Latch) {
+  while (Option.isSome(yield* Effect.timeoutOption(answered.await, askMillis + answerMillis))) {
+    answered.closeUnsafe()
+  }
+  yield* Effect.logWarning("the connection that listens does not answer: it is replaced")
+})
