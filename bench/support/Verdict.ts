@@ -65,12 +65,14 @@ const causeOf = (
   { faults, leaseSeconds }: { faults: ReadonlyArray<Fault>; leaseSeconds: number }
 ): Cause => {
   if (journaledAt !== undefined && again.from > journaledAt) return "journaled"
+  // What a node sent before it was stopped may arrive behind the call of its successor.
+  const pids = [pid, again.pid]
   const during = (kind: Fault["kind"]) =>
     faults.filter(
       (fault) =>
         fault.kind === kind &&
         overlaps(fault, from, again.from) &&
-        (pid === undefined || fault.pid === undefined || fault.pid === pid)
+        (fault.pid === undefined || pids.includes(undefined) || pids.includes(fault.pid))
     )
   if (during("kill -9").length > 0) return "killed"
   if (during("SIGTERM").length > 0) return "SIGTERM"
