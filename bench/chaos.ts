@@ -15,6 +15,7 @@
  */
 import { spawnSync } from "node:child_process"
 import { cpus } from "node:os"
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import { parseArgs } from "node:util"
 import { onDatabase, sleep } from "../test/support/Durability.ts"
 import { type Cluster, makeCluster } from "./support/Cluster.ts"
@@ -38,7 +39,7 @@ const { positionals: wanted, values } = parseArgs({
 const seed = values.seed ?? String(Date.now() % 1_000_000)
 const windowMillis = Number(values.seconds ?? (values.quick ? 5 : 18)) * 1000
 const taskCount = Number(values.runs ?? (values.quick ? 120 : 360))
-const leaseSeconds = Number(values.lease ?? (values.quick ? 3 : 5))
+const leaseSeconds = Number(values.lease ?? 5)
 /** Much longer than anything takes that goes on at all, also on a machine that does other things. */
 const stuckMillis = 90_000
 /** How long after the end of its run a stream may take to tell it. */
@@ -82,6 +83,8 @@ const run = async (phase: Phase, server: Awaited<ReturnType<typeof openServer>>,
       turns: Math.ceil(tasks / 3),
       windowMillis: millis
     })
+    const delay = monitorEventLoopDelay()
+    delay.enable()
     const random = seeded(`${ownSeed} faults`)
     const faultsEnd = Date.now() + millis
     while (Date.now() < faultsEnd) await phase.fault(cluster, { random, leaseSeconds })
@@ -98,7 +101,9 @@ const run = async (phase: Phase, server: Awaited<ReturnType<typeof openServer>>,
     const died = [0, 1].filter((node) => !isAlive(cluster.pidOf(node)))
     for (const node of died) cluster.odd.push(`node ${node} ended by itself`)
     await load.stop()
-    return { cluster, load, tookMillis, verdict: await judge(cluster, load, leaseSeconds) }
+    const stillMillis = Math.round(delay.max / 1e6)
+    delay.disable()
+    return { cluster, load, stillMillis, tookMillis, verdict: await judge(cluster, load, leaseSeconds) }
   } finally {
     await cluster.close()
   }
@@ -119,7 +124,10 @@ const faultsOf = ({ faults }: Cluster) =>
     return `${took.length} ${kind} (${Math.min(...took).toFixed(1)}–${Math.max(...took).toFixed(1)} s)`
   }).join(", ")
 
-const report = (phase: Phase, { cluster, load, tookMillis, verdict }: Awaited<ReturnType<typeof run>>) => {
+const report = (
+  phase: Phase,
+  { cluster, load, stillMillis, tookMillis, verdict }: Awaited<ReturnType<typeof run>>
+) => {
   const { counts } = verdict
   const { journaled, killed, lease, SIGTERM, unexcused } = counts.repeats
   print(
@@ -146,7 +154,9 @@ const report = (phase: Phase, { cluster, load, tookMillis, verdict }: Awaited<Re
   const inFlight = cluster.faults.reduce((sum, fault) => sum + (fault.inFlight ?? 0), 0)
   note(
     `${phase.name}: ${phase.about}. Posted: ${counted(load.answers)}; ${inFlight} calls of nodes in flight at ` +
-      `faults; ${cluster.proxy.cuts()} connections cut; ${cluster.refusedStarts()} starts refused`
+      `faults; ${cluster.proxy.cuts()} connections cut; ${cluster.refusedStarts()} starts refused; ` +
+      // Where this is a good part of the lease, nodes may have lost theirs for want of a processor.
+      `this program stood still for ${stillMillis} ms at most`
   )
 }
 
