@@ -43,11 +43,11 @@ export const layer = (url: Redacted.Redacted) =>
 interface Server {
   readonly version: number
   readonly encoding: string
-  readonly isReadOnly: boolean
+  readonly writable: boolean
 }
 
 /** What speaks against using this server, in a sentence for the operator. */
-const objection = ({ encoding, isReadOnly, version }: Server): string | undefined => {
+const objection = ({ encoding, version, writable }: Server): string | undefined => {
   if (version < oldestVersion) {
     return `PostgreSQL ${version} is too old: agentd needs ${oldestVersion} or newer`
   }
@@ -57,7 +57,7 @@ const objection = ({ encoding, isReadOnly, version }: Server): string | undefine
       "create database agentd template template0 encoding 'UTF8'"
     )
   }
-  if (isReadOnly) {
+  if (!writable) {
     return (
       "the database of DATABASE_URL is read-only (a standby, or default_transaction_read_only is on): " +
       "agentd needs one that it can write to"
@@ -74,7 +74,7 @@ const layerMigrated = (url: Redacted.Redacted) =>
       const [row] = yield* sql<Server>`
         select current_setting('server_version_num')::int / 10000 as version,
           current_setting('server_encoding') as encoding,
-          current_setting('transaction_read_only')::boolean as "isReadOnly"`
+          not current_setting('transaction_read_only')::boolean as writable`
       const error = row === undefined ? undefined : objection(row)
       if (error !== undefined) return yield* new DatabaseError({ error })
       yield* Migrations.migrate
