@@ -54,6 +54,9 @@ export const database = Config.all({
   )
 })
 
+/** Whether to start though keys are missing that have sealed what is stored. */
+export const allowLostSecrets = flag("AGENTD_ALLOW_LOST_SECRETS", false)
+
 /** Where to listen. */
 export const address = Config.all({
   host: visible("HOST").pipe(Config.withDefault("127.0.0.1")),

@@ -8,6 +8,7 @@ import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import * as SecretBoxOfProcess from "../../src/Layers/SecretBox.ts"
+import { SealedRepo } from "../../src/Services/SealedRepo.ts"
 import { SecretBox } from "../../src/Services/SecretBox.ts"
 
 const keyOf = (byte: number) => Buffer.alloc(Ring.keyBytes, byte).toString("base64")
@@ -168,6 +169,7 @@ const started = (
   env: Record<string, string>
 ): Effect.Effect<SecretBox["Service"], Layer.Error<typeof SecretBoxOfProcess.layer>> =>
   Effect.provide(SecretBox, SecretBoxOfProcess.layer, { local: true }).pipe(
+    Effect.provideService(SealedRepo, { samples: Effect.succeed([]) }),
     Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env })))
   )
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { sentenceOf } from "../../src/Layers/Runtime.ts"
@@ -24,6 +25,7 @@ const numbers: ReadonlyArray<
   ["AGENTD_MODEL_IDLE_SECONDS", "modelIdleMillis", 1000, 1, 3600],
   ["AGENTD_HISTORY_TOKENS", "historyTokens", 1, 1000, 10_000_000],
   ["AGENTD_TOOL_TIMEOUT_SECONDS", "toolTimeoutMillis", 1000, 1, 3600],
+  ["AGENTD_TOOL_WAIT_SECONDS", "toolWaitMillis", 1000, 1, 86_400],
   ["AGENTD_DATABASE_POOL", "databasePool", 1, 1, 1000],
   ["AGENTD_DATABASE_TIMEOUT_SECONDS", "databaseTimeoutMillis", 1000, 1, 600]
 ]
@@ -54,6 +56,18 @@ const refusal = (environment: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(read(environment)), sentenceOf)
 
 describe("the settings of a process", () => {
+  it("that are numbers are all here", () => {
+    const source = readFileSync(new URL("../../src/Layers/Settings.ts", import.meta.url), "utf8")
+    const read = Array.from(
+      source.matchAll(/\b(?:whole|seconds|hours)\(\s*"([A-Z_]+)"/gu),
+      ([, name]) => name
+    )
+    assert.sameMembers(
+      read,
+      numbers.map(([name]) => name)
+    )
+  })
+
   it.effect.each(numbers)(
     "%s is a whole number in plain digits within bounds",
     ([name, of, unit, least, most]) =>

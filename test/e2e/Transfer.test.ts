@@ -127,7 +127,10 @@ describe("agentd export and import", () => {
     const again = await runCommand(second, "import", "--file", file)
     assert.strictEqual(again.code, 1)
     assert.include(again.stderr, "is not empty")
-    const moved = await startServer(second)
+    const keyless = await startServer(second).catch(String)
+    assert.include(keyless, "the secret of a provider key")
+    const key = readFileSync(join(first.AGENTD_DATA_DIR, "secret.key"), "utf8").trim()
+    const moved = await startServer({ ...second, AGENTD_SECRET_KEY: key })
     try {
       const there = makeClient(moved.baseUrl, readCredentials(first.AGENTD_DATA_DIR).token)
       assert.deepStrictEqual((await there.json("GET", `/api/agents/${agent.id}`)).data, agent)

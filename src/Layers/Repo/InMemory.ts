@@ -11,6 +11,7 @@ import * as ProviderKeyRepo from "./InMemory/ProviderKeyRepo.ts"
 import * as RunEventRepo from "./InMemory/RunEventRepo.ts"
 import * as RunJournal from "./InMemory/RunJournal.ts"
 import * as RunRepo from "./InMemory/RunRepo.ts"
+import * as SealedRepo from "./InMemory/SealedRepo.ts"
 import * as Signals from "./InMemory/Signals.ts"
 import { layerHealth, layerTransaction, Store } from "./InMemory/Store.ts"
 import * as TokenRepo from "./InMemory/TokenRepo.ts"
@@ -33,6 +34,7 @@ export const layer = Layer.mergeAll(
   RunEventRepo.layer,
   RunJournal.layer,
   RunRepo.layer,
+  SealedRepo.layer,
   Signals.layer,
   TokenRepo.layer,
   Transfer.layer,

@@ -12,6 +12,7 @@ import * as ProviderKeyRepo from "./Postgres/ProviderKeyRepo.ts"
 import * as RunEventRepo from "./Postgres/RunEventRepo.ts"
 import * as RunJournal from "./Postgres/RunJournal.ts"
 import * as RunRepo from "./Postgres/RunRepo.ts"
+import * as SealedRepo from "./Postgres/SealedRepo.ts"
 import * as Signals from "./Postgres/Signals.ts"
 import * as TokenRepo from "./Postgres/TokenRepo.ts"
 import * as Transfer from "./Postgres/Transfer.ts"
@@ -33,6 +34,7 @@ export const layer = Layer.mergeAll(
   RunEventRepo.layer,
   RunJournal.layer,
   RunRepo.layer,
+  SealedRepo.layer,
   Signals.layer,
   TokenRepo.layer,
   Transfer.layer,

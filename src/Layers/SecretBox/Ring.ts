@@ -68,6 +68,13 @@ export const layer = (keys: {
     })
   ).pipe(Layer.provide(Aead.layerWebCrypto), Layer.provide(SecureRandom.layerWebCrypto))
 
+/** The ids by which sealed texts name these keys. */
+export const idsOf = (keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, SecretKeyInvalid> =>
+  Effect.map(Effect.forEach(keys, keyOf), (found) => new Set(found.map(({ id }) => id)))
+
+/** What a malformed key is told. */
+export const form = `a key is ${keyBytes} bytes in base64 (openssl rand -base64 ${keyBytes})`
+
 const cannotOpen = new SecretBoxError({ error: "can't be opened: its key is not in AGENTD_SECRET_KEYS_OLD" })
 
 /** The id of a key tells nothing of it and is the same wherever the key is. */
@@ -75,7 +82,7 @@ const keyOf = Effect.fnUntraced(function* (base64: string) {
   const bytes = Buffer.from(base64, "base64")
   if (bytes.length !== keyBytes || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(base64)) {
     return yield* new SecretKeyInvalid({
-      error: `AGENTD_SECRET_KEY and AGENTD_SECRET_KEYS_OLD: a key is ${keyBytes} bytes in base64 (openssl rand -base64 ${keyBytes})`
+      error: `AGENTD_SECRET_KEY and AGENTD_SECRET_KEYS_OLD: ${form}`
     })
   }
   const id = createHash("sha256").update("agentd key id").update(bytes).digest("hex").slice(0, 8)

@@ -22,6 +22,7 @@ import * as RunPrune from "../../contract/RunPrune.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
 import * as RunTakeOver from "../../contract/RunTakeOver.ts"
 import * as RunTurns from "../../contract/RunTurns.ts"
+import * as SealedRepo from "../../contract/SealedRepo.ts"
 import * as TokenRepo from "../../contract/TokenRepo.ts"
 import * as Transaction from "../../contract/Transaction.ts"
 import * as TransactionBound from "../../contract/TransactionBound.ts"
@@ -51,6 +52,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   ApprovalRepo: [ApprovalRepo],
   MemoryRepo: [MemoryRepo, Order],
   Transaction: [Transaction],
+  SealedRepo: [SealedRepo],
   // With transactions.
   DatabaseHealth: [],
   // Signals.test.ts and Transfer.test.ts: each backend promises something else.

@@ -1,0 +1,98 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { databaseWith, hasPostgres, skipped } from "../support/Postgres.ts"
+import { makeClient, makeDataDir, readCredentials, runCommand, startServer } from "../support/Process.ts"
+
+const commands = [
+  ["serve"],
+  ["migrate"],
+  ["bootstrap"],
+  ["export"],
+  ["user", "create", "--email", "a@example.org"]
+]
+
+/** Every command says the same sentence and nothing else, with exit code 1. */
+const refuseAll = async (env: Readonly<Record<string, string>>, sentence: RegExp) => {
+  for (const words of commands) {
+    const { code, stderr, stdout } = await runCommand(env, ...words)
+    assert.strictEqual(code, 1, words.join(" "))
+    assert.match(stderr, sentence, words.join(" "))
+    assert.match(stderr, /^agentd: [^\n]+\n$/u, words.join(" "))
+    assert.strictEqual(stdout, "", words.join(" "))
+  }
+}
+
+describe("a start that can't succeed", () => {
+  const dataDir = makeDataDir()
+  afterAll(() => dataDir.remove())
+
+  it("leaves a folder of somebody as it is", async () => {
+    const path = join(dataDir.path, "foreign")
+    mkdirSync(path, { mode: 0o755 })
+    writeFileSync(join(path, "credentials.json"), "{}")
+    const before = statSync(path).mode
+    await refuseAll({ AGENTD_DATA_DIR: path }, /is not empty \(credentials\.json is in it\)/u)
+    assert.strictEqual(statSync(path).mode, before)
+    assert.deepStrictEqual(readdirSync(path), ["credentials.json"])
+  })
+
+  it.skipIf(!existsSync("/proc/self"))("ends where no folder can be made", () =>
+    refuseAll({ AGENTD_DATA_DIR: "/proc/x" }, /\/proc\/x can't be made: ENOENT/u)
+  )
+
+  it("makes no database when another setting is a mistake", async () => {
+    const path = join(dataDir.path, "none")
+    const { code, stderr } = await runCommand({ AGENTD_DATA_DIR: path, PORT: "1e3" }, "serve")
+    assert.deepStrictEqual([code, stderr], [1, "agentd: PORT must be a whole number from 0 to 65535\n"])
+    assert.isFalse(existsSync(path))
+  })
+
+  const name = "ends on a database in LATIN1"
+  it.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), async () => {
+    const scope = Scope.makeUnsafe()
+    const url = await Effect.runPromise(Scope.provide(databaseWith("encoding 'LATIN1' locale 'C'"), scope))
+    await refuseAll({ DATABASE_URL: url }, /has the encoding LATIN1, and agentd needs UTF8/u)
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+})
+
+describe("a first start that is killed", () => {
+  const dataDir = makeDataDir()
+  afterAll(() => dataDir.remove())
+
+  /** The service, killed as soon as a file is in its folder. */
+  const killedAt = async (path: string, file: string) => {
+    const child = spawn(process.execPath, ["scripts/start.mjs"], {
+      cwd: resolve(import.meta.dirname, "../.."),
+      env: { ...process.env, AGENTD_DATA_DIR: path, PORT: "0", DATABASE_URL: undefined },
+      stdio: "ignore"
+    })
+    const ended = once(child, "exit")
+    const looking = setInterval(() => {
+      if (existsSync(join(path, file))) child.kill("SIGKILL")
+    }, 1)
+    await ended
+    clearInterval(looking)
+  }
+
+  it.each(["lock.db", "postgres.new", "secret.key", "credentials.json.new"])(
+    "at its %s is followed by one that works",
+    async (file) => {
+      const path = join(dataDir.path, file)
+      await killedAt(path, file)
+      const server = await startServer({ AGENTD_DATA_DIR: path })
+      const { token, workspaceId } = readCredentials(path)
+      const client = makeClient(server.baseUrl, token)
+      assert.strictEqual((await client.request("GET", `/api/agents?workspaceId=${workspaceId}`)).status, 200)
+      assert.isFalse(existsSync(join(path, "credentials.json.new")))
+      await server.stop("SIGKILL")
+      rmSync(path, { recursive: true, force: true })
+    }
+  )
+})
