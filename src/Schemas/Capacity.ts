@@ -5,7 +5,7 @@ import type { RunId } from "./Ids.ts"
 /** The place of an execution: until when its run is this node's, and whether it has to stop. */
 export interface Place {
   readonly epoch: number
-  /** By the clock of the process, in milliseconds. */
+  /** By the monotonic clock of the process, in milliseconds. */
   readonly until: number
   readonly isLost: boolean
 }

@@ -1,8 +1,8 @@
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { kindOf, type RunKind, type StoredRun } from "../Schemas/Run.ts"
+import { monotonicMillis } from "./CurrentTime.ts"
 import { AgentLoop } from "./Engine/AgentLoop.ts"
 import * as Executor from "./Engine/Executor.ts"
 import type { EventListener } from "./Engine/LiveEvents.ts"
@@ -73,7 +73,7 @@ export class Engine extends Context.Service<
           yield* signals.publish({ type: "runs", kind })
           return false
         }
-        const since = yield* Clock.currentTimeMillis
+        const since = yield* monotonicMillis
         const isOurs = yield* Effect.onError(store(start), () => Effect.sync(() => local.giveBack(reserved)))
         if (isOurs) {
           const begun: StoredRun = { ...run, status: "RUNNING", attempts: 1, epoch: 1 }

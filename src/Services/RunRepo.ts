@@ -29,6 +29,12 @@ export interface Execution {
   readonly epoch: number
 }
 
+/** What came of prolonging leases: of which executions, and which are surely not the latest any more. */
+export interface Renewal {
+  readonly renewed: ReadonlySet<RunId>
+  readonly lost: ReadonlySet<RunId>
+}
+
 /** Who takes runs up, and which: tasks unless it says turns. */
 export interface Claimant {
   readonly worker: string
@@ -82,12 +88,15 @@ export class RunRepo extends Context.Service<
     readonly takeOver: (
       options: Claimant & { readonly limit: number; readonly maxCrashes: number }
     ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
-    /** Prolongs the leases and returns the ids of the executions that are still the latest. */
+    /**
+     * Prolongs the leases of those that are still the latest. Waits for nobody: a run that somebody else is just
+     * writing is in neither answer, and its lease stays as it was.
+     */
     readonly renew: (
       worker: string,
       executions: ReadonlyArray<Pick<Execution, "id" | "epoch">>,
       leaseMillis: number
-    ) => Effect.Effect<ReadonlySet<RunId>, Unavailable>
+    ) => Effect.Effect<Renewal, Unavailable>
     /**
      * Writes the end of a run; false when the execution is no longer the latest, or it was cancelled.
      * Idempotent: the same end written again is true again. `events` are kept with it.

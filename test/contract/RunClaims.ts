@@ -4,7 +4,17 @@ import * as Option from "effect/Option"
 import type { RunStatus } from "../../src/Schemas/Run.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, makeWorkspace } from "../support/Fixtures.ts"
-import { completed, countOf, executionOf, idsOf, makeRuns, minute, subject, times } from "./RunSubject.ts"
+import {
+  completed,
+  countOf,
+  executionOf,
+  idsOf,
+  makeRuns,
+  minute,
+  renewal,
+  subject,
+  times
+} from "./RunSubject.ts"
 
 export const suite = (it: It) =>
   describe("RunRepo, claims", { concurrent: false }, () => {
@@ -139,7 +149,7 @@ export const suite = (it: It) =>
         assert.deepStrictEqual([yield* claim(b), yield* takeOver(b)], [[], []])
         assert.deepStrictEqual(
           yield* runs.renew(a, [{ id: run.id, epoch: 1 }], 0),
-          new Set([run.id]),
+          renewal([run.id], []),
           "the worker does not own it"
         )
         assert.deepStrictEqual(idsOf(yield* takeOver(b)), [run.id])

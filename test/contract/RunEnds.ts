@@ -5,7 +5,17 @@ import { workerLost } from "../../src/Schemas/Run.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, newId } from "../support/Fixtures.ts"
-import { completed, executionOf, failed, idsOf, makeRuns, minute, subject, times } from "./RunSubject.ts"
+import {
+  completed,
+  executionOf,
+  failed,
+  idsOf,
+  makeRuns,
+  minute,
+  renewal,
+  subject,
+  times
+} from "./RunSubject.ts"
 
 export const suite = (it: It) =>
   describe("RunRepo, ends", { concurrent: false }, () => {
@@ -152,7 +162,7 @@ export const suite = (it: It) =>
         }
         assert.isFalse(yield* runs.finish(execution, completed, times))
         assert.isFalse(yield* runs.finish(execution, failed, times))
-        assert.deepStrictEqual(yield* runs.renew(a, [execution], minute), new Set())
+        assert.deepStrictEqual(yield* runs.renew(a, [execution], minute), renewal([], [execution.id]))
         assert.deepStrictEqual([yield* claim(b), yield* takeOver(b)], [[], []])
         assert.strictEqual((yield* find(running.id)).status, "CANCELLED")
 
@@ -183,7 +193,7 @@ export const suite = (it: It) =>
         assert.deepInclude(yield* find(unfinished.id), { status: "PENDING", attempts: 1, epoch: 1 })
         assert.strictEqual(yield* status(other.id), "RUNNING")
         assert.isFalse(yield* runs.finish(executionOf(a, unfinished), completed, times))
-        assert.deepStrictEqual(yield* runs.renew(a, [unfinished], minute), new Set())
+        assert.deepStrictEqual(yield* runs.renew(a, [unfinished], minute), renewal([], [unfinished.id]))
         assert.deepStrictEqual(idsOf(yield* claim(b)), [unfinished.id])
       })
     )

@@ -16,6 +16,12 @@ export const completed = {
 export const failed = { status: "FAILED", error: "No", code: "no", usage: noUsage } as const
 export const times = { at: at(50), firstTokenAt: at(40) }
 
+/** What is answered of leases that were asked for. */
+export const renewal = (renewed: ReadonlyArray<RunId>, lost: ReadonlyArray<RunId>) => ({
+  renewed: new Set(renewed),
+  lost: new Set(lost)
+})
+
 export const idsOf = (runs: ReadonlyArray<StoredRun>) => runs.map(({ id }) => id)
 
 /** What proves that a worker executes this run as it was answered. */

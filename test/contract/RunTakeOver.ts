@@ -2,10 +2,23 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import { workerLost } from "../../src/Schemas/Run.ts"
+import { noUsage } from "../../src/Schemas/Usage.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
+import type { Renewal } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeRun, newId } from "../support/Fixtures.ts"
-import { completed, countOf, executionOf, idsOf, makeRuns, minute, subject, times } from "./RunSubject.ts"
+import { at, makeRun, makeWorkspace, newId } from "../support/Fixtures.ts"
+import { readsWhileLocked } from "./Locking.ts"
+import {
+  completed,
+  countOf,
+  executionOf,
+  idsOf,
+  makeRuns,
+  minute,
+  renewal,
+  subject,
+  times
+} from "./RunSubject.ts"
 
 export const suite = (it: It) =>
   describe("RunRepo, takeover", { concurrent: false }, () => {
@@ -69,7 +82,7 @@ export const suite = (it: It) =>
         assert.isAbove(poison.finishedAt?.getTime() ?? 0, Date.now() - minute)
         assert.deepStrictEqual(yield* takeOver(b), [])
         assert.isFalse(yield* runs.finish({ id, worker: a, epoch: 3 }, completed, times))
-        assert.deepStrictEqual(yield* runs.renew(a, [{ id, epoch: 3 }], minute), new Set())
+        assert.deepStrictEqual(yield* runs.renew(a, [{ id, epoch: 3 }], minute), renewal([], [id]))
         assert.deepStrictEqual(yield* find(id), poison)
       })
     )
@@ -120,7 +133,7 @@ export const suite = (it: It) =>
         const { a, b, claimOne, runs, takeOver, workspaceId } = yield* subject
         const { id } = yield* makeRun(workspaceId)
         yield* claimOne(a, 0)
-        assert.deepStrictEqual(yield* runs.renew(a, [{ id, epoch: 1 }], minute), new Set([id]))
+        assert.deepStrictEqual(yield* runs.renew(a, [{ id, epoch: 1 }], minute), renewal([id], []))
         assert.deepStrictEqual(yield* takeOver(b), [])
       })
     )
@@ -145,8 +158,36 @@ export const suite = (it: It) =>
           { id: unnamed.id, epoch: 2 },
           { id: yield* newId<RunId>("run"), epoch: 1 }
         ].map(({ epoch, id }) => ({ id, epoch }))
-        assert.deepStrictEqual(yield* runs.renew(a, named, minute), new Set([kept.id]))
-        assert.deepStrictEqual(yield* runs.renew(a, [], minute), new Set())
+        assert.deepStrictEqual(
+          yield* runs.renew(a, named, minute),
+          renewal(
+            [kept.id],
+            named.flatMap(({ id }) => (id === kept.id ? [] : [id]))
+          )
+        )
+        assert.deepStrictEqual(yield* runs.renew(a, [], minute), renewal([], []))
+      })
+    )
+
+    it.effect("renews all others while one of them is being written, and calls that one not lost", () =>
+      Effect.gen(function* () {
+        const { a, claim, runs, workspaceId } = yield* subject
+        yield* makeRun(yield* makeWorkspace)
+        yield* makeRuns(workspaceId, 3)
+        const held = yield* claim(a)
+        const [written] = held
+        if (written === undefined) return assert.fail()
+        const journal = yield* RunJournal
+        const execution = executionOf(a, written)
+        const step = { type: "model", text: "", toolCalls: [], usage: noUsage } as const
+        const renewals: Array<Renewal> = []
+        yield* readsWhileLocked(
+          journal.record(execution, 0, step),
+          Effect.map(runs.renew(a, held, minute), (answer) => void renewals.push(answer))
+        )
+        const [{ lost, renewed } = renewal([], [])] = renewals
+        assert.deepStrictEqual([renewals.length, lost.size], [1, 0])
+        for (const { id } of held.slice(1)) assert.isTrue(renewed.has(id))
       })
     )
 
@@ -159,7 +200,7 @@ export const suite = (it: It) =>
         former.push(executionOf(a, yield* claimOne(a, 0)))
         const [latest] = yield* takeOver(a)
         for (const execution of former) {
-          assert.deepStrictEqual(yield* runs.renew(a, [execution], 0), new Set())
+          assert.deepStrictEqual(yield* runs.renew(a, [execution], 0), renewal([], [id]))
           assert.isFalse(yield* runs.finish(execution, completed, times))
         }
         assert.deepStrictEqual(yield* find(id), latest)

@@ -7,7 +7,16 @@ import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { type Claimant, RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeConversation, makeRun, newId, newRun } from "../support/Fixtures.ts"
-import { completed, executionOf, failed, idsOf, minute, subject as ofRuns, times } from "./RunSubject.ts"
+import {
+  completed,
+  executionOf,
+  failed,
+  idsOf,
+  minute,
+  subject as ofRuns,
+  renewal,
+  times
+} from "./RunSubject.ts"
 
 /** A conversation that a turn answers in: RUNNING for a worker at once, or PENDING. */
 const makeTurn = Effect.fnUntraced(function* (workspaceId: WorkspaceId, start?: Claimant) {
@@ -181,7 +190,10 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* conversations.remove(conversationId), Option.some({ turnId: run.id }))
         assert.deepStrictEqual(yield* runs.find(run.id), Option.none())
         assert.isFalse(yield* runs.finish(execution, completed, times))
-        assert.deepStrictEqual(yield* runs.renew(execution.worker, [execution], minute), new Set())
+        assert.deepStrictEqual(
+          yield* runs.renew(execution.worker, [execution], minute),
+          renewal([], [run.id])
+        )
       })
     )
 

@@ -177,7 +177,7 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
     ),
     append: write((execution, batches) => events.append(execution, batches, new Date())),
     renew: Effect.gen(function* () {
-      const renewed = yield* runs.renew(worker, held, leaseMillis)
+      const { renewed } = yield* runs.renew(worker, held, leaseMillis)
       return renewed.size > 0
     }),
     finish: end(false),
@@ -213,9 +213,9 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
     release: Effect.gen(function* () {
       const released = yield* kind
       const ofKind = held.filter(({ turn }) => (turn === null) === (released === "task"))
-      const latest = yield* runs.renew(worker, ofKind, leaseMillis)
+      const { renewed } = yield* runs.renew(worker, ofKind, leaseMillis)
       yield* runs.release(worker, { kind: released, crashed: yield* isLucky(50), maxCrashes })
-      return latest.size > 0
+      return renewed.size > 0
     }),
     removeConversation: Effect.gen(function* () {
       const gone = yield* pick(conversations)

@@ -1,9 +1,9 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Stream from "effect/Stream"
 import { errorEvent } from "../../Schemas/ChatEvent.ts"
 import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
+import { monotonicMillis } from "../../Services/CurrentTime.ts"
 
 const silenceMillis = 10_000
 const utf8 = new TextEncoder()
@@ -46,9 +46,9 @@ const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Str
   }
 
   const silence: Effect.Effect<Uint8Array> = Effect.gen(function* () {
-    lastMillis ??= yield* Clock.currentTimeMillis
+    lastMillis ??= yield* monotonicMillis
     while (true) {
-      const left = lastMillis + silenceMillis - (yield* Clock.currentTimeMillis)
+      const left = lastMillis + silenceMillis - (yield* monotonicMillis)
       if (left <= 0) {
         lastMillis = undefined
         return comment
@@ -59,7 +59,7 @@ const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Str
 
   return events.pipe(
     Stream.mapArrayEffect((chunk) =>
-      Effect.map(Clock.currentTimeMillis, (at) => {
+      Effect.map(monotonicMillis, (at) => {
         lastMillis = at
         return [utf8.encode(chunk.map(frame).join(""))] as const
       })

@@ -1,5 +1,6 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { monotonicMillisOf } from "../../Services/CurrentTime.ts"
 import { type Failure, finally_ } from "./Failures.ts"
 
 /** What keeps a line open is a few lines at a time: more of them in a row, with nothing in them, are no answer. */
@@ -12,7 +13,7 @@ const mostLinesPerSecond = 10
  * signs of life: a model may think for as long as a model call may take.
  */
 export const makeWatch = (idleMillis: number, clock: Clock.Clock, close: () => void) => {
-  const now = () => clock.currentTimeMillisUnsafe()
+  const now = () => monotonicMillisOf(clock)
   let lastHeard = now()
   let lastCarried = lastHeard
   let lines = 0

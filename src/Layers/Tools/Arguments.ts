@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import { cut } from "../../Schemas/Text.ts"
+import { monotonicMillis } from "../../Services/CurrentTime.ts"
 import { ToolError } from "../../Services/ToolSource.ts"
 import type { Problem } from "./Arguments/Problems.ts"
 import * as Thread from "./Arguments/Thread.ts"
@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
       yield* Effect.logWarning("the arguments of a call could not be checked in time", { owner })
       const [oldest] = refused.keys()
       if (oldest !== undefined && refused.size >= maximumRefused) refused.delete(oldest)
-      refused.set(key, (yield* Clock.currentTimeMillis) + refusedMillis)
+      refused.set(key, (yield* monotonicMillis) + refusedMillis)
     }
     return answer
   })
@@ -88,7 +88,7 @@ export const make = Effect.gen(function* () {
         // Asked for here, since those that waited need not be tried when the first has failed.
         const until = refused.get(key)
         if (until === undefined) return evaluate(owner, key, parameters, argument)
-        return Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        return Effect.flatMap(monotonicMillis, (at) =>
           at < until ? Effect.succeed(exceeded) : evaluate(owner, key, parameters, argument)
         )
       })

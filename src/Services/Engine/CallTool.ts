@@ -6,7 +6,7 @@ import { tooSlow } from "../../Schemas/Limits.ts"
 import { cutResult } from "../../Schemas/Prompt.ts"
 import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
 import { isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
-import { now } from "../CurrentTime.ts"
+import { monotonicMillis } from "../CurrentTime.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
 /** Whether a tool call may run now. */
@@ -36,7 +36,7 @@ export const callTool = Effect.fn("Engine.callTool")(function* (
   { destination, permission, permit, waits }: Calling,
   timeoutMillis: number
 ) {
-  const startedAt = yield* now
+  const startedAt = yield* monotonicMillis
   const isApproved = permission.type === "allowed" && permission.isApproved
   const { isError, result } =
     destination === undefined
@@ -61,7 +61,7 @@ export const callTool = Effect.fn("Engine.callTool")(function* (
               orElse: () => Effect.fail(tooSlow("tool_time", `the tool ${call.name}`, timeoutMillis))
             })
           )
-  const durationMs = (yield* now).getTime() - startedAt.getTime()
+  const durationMs = Math.round((yield* monotonicMillis) - startedAt)
   const kept = cutResult(storableJson(result))
   return {
     type: "tool" as const,

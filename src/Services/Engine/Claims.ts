@@ -1,9 +1,9 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Latch from "effect/Latch"
 import { queryLimit } from "../../Schemas/Capacity.ts"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
+import { monotonicMillis } from "../CurrentTime.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import type { Executions } from "./Executions.ts"
@@ -32,7 +32,7 @@ export const start = Effect.fnUntraced(function* (options: {
     Effect.gen(function* () {
       const reserved = executions.reserve(wanted)
       if (reserved === 0) return false
-      const since = yield* Clock.currentTimeMillis
+      const since = yield* monotonicMillis
       const taken = yield* Effect.onError(query(reserved), () =>
         Effect.sync(() => executions.giveBack(reserved))
       )
@@ -46,7 +46,7 @@ export const start = Effect.fnUntraced(function* (options: {
   // What others left behind comes first: a node that is full of waiting runs must get to it as well.
   let lookedAt = Number.NEGATIVE_INFINITY
   const take = Effect.gen(function* () {
-    const at = yield* Clock.currentTimeMillis
+    const at = yield* monotonicMillis
     if (at - lookedAt >= pollMillis && executions.hasPlaces()) {
       lookedAt = at
       yield* Effect.ignoreCause(takeOver, { log: "Warn", message: "runs not taken over" })

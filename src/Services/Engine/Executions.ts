@@ -1,5 +1,4 @@
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as Option from "effect/Option"
@@ -8,7 +7,9 @@ import * as Capacity from "../../Schemas/Capacity.ts"
 import type { OwnershipLost } from "../../Schemas/Execution.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
+import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
+import type { Renewal } from "../RunRepo.ts"
 import type { EventListener } from "./LiveEvents.ts"
 
 /** The executions of one kind on this node. It alone changes which there are, and it alone has their fibers. */
@@ -26,10 +27,13 @@ export interface Executions {
   ) => Effect.Effect<void>
   readonly hasPlaces: () => boolean
   readonly held: () => ReadonlyArray<Capacity.ExecutionKey>
-  /** What came of asking for these leases at `since`: those that are not ours any more are stopped. */
+  /**
+   * What came of asking for these leases at `since`: those that are surely not ours any more are stopped; what is
+   * not known stays ours until its lease ends.
+   */
   readonly settleRenewal: (
     asked: ReadonlyArray<Capacity.ExecutionKey>,
-    ours: ReadonlySet<RunId>,
+    renewal: Renewal,
     since: number
   ) => void
   /** Stops those whose lease has ended. */
@@ -107,14 +111,14 @@ export const make: (options: {
       }),
     hasPlaces: () => Capacity.free(capacity) > 0,
     held: () => Capacity.executions(capacity),
-    settleRenewal: (asked, ours, since) => {
+    settleRenewal: (asked, { lost, renewed }, since) => {
       const until = Capacity.oursUntil(since, leaseMillis)
       for (const execution of asked) {
-        if (ours.has(execution.id)) capacity = Capacity.renew(capacity, execution, until)
-        else stop(execution)
+        if (renewed.has(execution.id)) capacity = Capacity.renew(capacity, execution, until)
+        else if (lost.has(execution.id)) stop(execution)
       }
     },
-    expire: Effect.map(Clock.currentTimeMillis, (at) => Capacity.expired(capacity, at).forEach(stop)),
+    expire: Effect.map(monotonicMillis, (at) => Capacity.expired(capacity, at).forEach(stop)),
     drain: Effect.fnUntraced(function* (millis, stoppingMillis) {
       capacity = Capacity.drain(capacity)
       yield* Effect.timeoutOption(FiberMap.awaitEmpty(fibers), millis)

@@ -1,4 +1,3 @@
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -12,6 +11,7 @@ import type { RunId } from "../../Schemas/Ids.ts"
 import { pauseMillis } from "../../Schemas/Pause.ts"
 import { isTerminal, type RunStatus } from "../../Schemas/Run.ts"
 import { endOf, isEnd, type NumberedEvent } from "../../Schemas/RunEvent.ts"
+import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
 import { Lifecycle } from "../Lifecycle.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
@@ -131,10 +131,10 @@ const makeLook = Effect.gen(function* () {
 
 /** True without asking for 30 s after the answer was yes, and after this was made. */
 const askedNowAndThen = (ask: Effect.Effect<boolean, Unavailable>) =>
-  Effect.map(Clock.currentTimeMillis, (since) => {
+  Effect.map(monotonicMillis, (since) => {
     let askedAt = since
     return Effect.gen(function* () {
-      const at = yield* Clock.currentTimeMillis
+      const at = yield* monotonicMillis
       if (at - askedAt < mayReadMillis) return true
       const answer = yield* ask
       if (answer) askedAt = at
@@ -152,7 +152,7 @@ const bridging = <B>(meanwhile: (isLong: boolean) => Effect.Effect<B>) => {
     effect.pipe(
       Effect.tap(isBack),
       Effect.catchTag("Unavailable", () =>
-        Effect.flatMap(Clock.currentTimeMillis, (at) => {
+        Effect.flatMap(monotonicMillis, (at) => {
           awaySince ??= at
           return meanwhile(at - awaySince >= awayMillis)
         })

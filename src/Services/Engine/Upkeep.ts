@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
-import { now } from "../CurrentTime.ts"
+import { CronFireRepo } from "../CronFireRepo.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 
@@ -13,13 +13,17 @@ const prunePauseMillis = 50
 /** Looks after what no worker holds: ends what waited for people for too long, and forgets what is old. */
 export const start = Effect.gen(function* () {
   const approvals = yield* ApprovalRepo
+  const fires = yield* CronFireRepo
   const repo = yield* RunRepo
   const { eventMillis, journalMillis } = yield* Settings
-  const prune = Effect.gen(function* () {
-    const at = (yield* now).getTime()
-    const [eventsBefore, journalsBefore] = [new Date(at - eventMillis), new Date(at - journalMillis)]
-    const pruned = yield* repo.prune({ eventsBefore, journalsBefore, limit: pruneAtOnce })
-    return pruned >= pruneAtOnce
+  // By the clock of the store, as leases and approvals: that of a node may be wrong.
+  const prune = Effect.flatMap(fires.now, (at) => {
+    const [eventsBefore, journalsBefore] = [ago(at, eventMillis), ago(at, journalMillis)]
+    return repo.prune({ eventsBefore, journalsBefore, limit: pruneAtOnce }).pipe(
+      Effect.map((pruned) => pruned >= pruneAtOnce),
+      Effect.tap(Effect.sleep(prunePauseMillis)),
+      Effect.repeat({ while: (isMore) => isMore })
+    )
   })
   yield* approvals
     .expire(expireAtOnce)
@@ -29,10 +33,12 @@ export const start = Effect.gen(function* () {
       Effect.forever,
       Effect.forkScoped
     )
-  yield* Effect.repeat(Effect.tap(prune, Effect.sleep(prunePauseMillis)), { while: (isMore) => isMore }).pipe(
+  yield* prune.pipe(
     Effect.ignoreCause({ log: "Warn", message: "old runs not pruned" }),
     Effect.andThen(Effect.sleep(pruneMillis)),
     Effect.forever,
     Effect.forkScoped
   )
 })
+
+const ago = (at: Date, millis: number) => new Date(at.getTime() - millis)

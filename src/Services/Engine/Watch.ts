@@ -1,4 +1,3 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
@@ -8,6 +7,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunStatus } from "../../Schemas/Run.ts"
+import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
 import { Signals } from "../Signals.ts"
@@ -55,7 +55,7 @@ export const make = Effect.gen(function* () {
     let announcedAt = Number.NEGATIVE_INFINITY
     /** Whoever executes it tells then when there is more. */
     const announce = Effect.gen(function* () {
-      announcedAt = yield* Clock.currentTimeMillis
+      announcedAt = yield* monotonicMillis
       yield* signals.publish({ type: "watch", id })
     })
     yield* announce
@@ -67,7 +67,7 @@ export const make = Effect.gen(function* () {
         const { lastId, status } = now.value.value
         if (seen?.lastId !== lastId || seen.status !== status) yield* wake(run)
         seen = { lastId, status }
-        const at = yield* Clock.currentTimeMillis
+        const at = yield* monotonicMillis
         if (status === "RUNNING" && at - announcedAt >= announceMillis) yield* announce
       }
       const pause = seen?.status === "WAITING_APPROVAL" ? parkedPollMillis : pollMillis

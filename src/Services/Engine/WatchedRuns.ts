@@ -1,9 +1,9 @@
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../Schemas/Ids.ts"
+import { monotonicMillis } from "../CurrentTime.ts"
 import { Signals } from "../Signals.ts"
 
 /** How long a run counts as watched once a signal said so. */
@@ -27,7 +27,7 @@ export class WatchedRuns extends Context.Service<
       const signals = yield* Signals
       const until = new Map<RunId, number>()
       const heard = (id: RunId) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
+        Effect.map(monotonicMillis, (at) => {
           until.delete(id)
           until.set(id, at + watchedMillis)
           const [oldest] = until.keys()
@@ -38,7 +38,7 @@ export class WatchedRuns extends Context.Service<
         Effect.forkScoped
       )
       return WatchedRuns.of({
-        isWatched: (id) => Effect.map(Clock.currentTimeMillis, (at) => (until.get(id) ?? 0) > at)
+        isWatched: (id) => Effect.map(monotonicMillis, (at) => (until.get(id) ?? 0) > at)
       })
     })
   )

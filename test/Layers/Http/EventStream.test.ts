@@ -4,6 +4,7 @@ import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { eventStream, resumedEventStream } from "../../../src/Layers/Http/EventStream.ts"
 import { type NumberedEvent, thinking } from "../../../src/Schemas/RunEvent.ts"
+import { withSettableClock } from "../../support/Clocks.ts"
 
 type Answer = ReturnType<typeof eventStream>
 
@@ -45,6 +46,19 @@ describe("a stream of events", () => {
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(sent.slice(3), [comment])
     })
+  )
+
+  it.effect("has its comments also where the time of day is set back", () =>
+    withSettableClock((set) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("1 hour")
+        const sent = yield* reading(eventStream(Stream.never))
+        yield* TestClock.adjust("5 seconds")
+        yield* set(-3_600_000)
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(sent, [comment])
+      })
+    )
   )
 
   it.effect("says nothing of a defect, and has the id of the event before", () =>

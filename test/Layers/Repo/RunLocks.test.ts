@@ -1,3 +1,4 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -9,7 +10,7 @@ import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { type Execution, RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
-import { completed, minute, times } from "../../contract/RunSubject.ts"
+import { completed, minute, renewal, times } from "../../contract/RunSubject.ts"
 import type { Backend } from "../../support/Backends.ts"
 import { at, makeApproval, makeUser, makeWorkspace, newId } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
@@ -67,6 +68,39 @@ const suite = () => {
       assert.strictEqual((yield* journal.steps(run.id)).size, 0)
       const events = yield* nodes.on(0, RunEventRepo)
       assert.deepStrictEqual(yield* events.read(run.id, 0, 9), [])
+    })
+  )
+
+  it.live("leases are renewed while others hold one of their runs, and that one is not lost", () =>
+    Effect.gen(function* () {
+      const nodes = yield* makeNodes(2)
+      const { on } = nodes
+      const runs = yield* on(0, RunRepo)
+      const made: Array<Pick<Execution, "id" | "epoch">> = []
+      for (let n = 0; n < 3; n++) {
+        const run = newRun(yield* on(0, makeWorkspace))
+        yield* runs.insert(run, { worker: "a", leaseMillis: minute, perWorkspace: 1 })
+        made.push({ id: run.id, epoch: 1 })
+      }
+      const [locked, cancelled, free] = made
+      if (locked === undefined || cancelled === undefined || free === undefined) return assert.fail()
+      const renew = Effect.flatMap(RunRepo, (repo) => repo.renew("a", made, minute))
+      const holding = Effect.gen(function* () {
+        const sql = yield* PgClient
+        yield* sql`select from runs where id = ${locked.id} for update`
+        yield* on(
+          1,
+          Effect.flatMap(RunRepo, (repo) => repo.cancel(cancelled.id, at()))
+        )
+        // Answered while the row is held: it does not wait.
+        return yield* on(1, renew)
+      })
+      const answer = yield* on(
+        0,
+        Effect.flatMap(Transaction, (transaction) => transaction.atomically(holding))
+      )
+      assert.deepStrictEqual(answer, renewal([free.id], [cancelled.id]))
+      assert.deepStrictEqual(yield* on(1, renew), renewal([locked.id, free.id], [cancelled.id]))
     })
   )
 

@@ -6,6 +6,7 @@ import type * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
 import * as Arguments from "../../../src/Layers/Tools/Arguments.ts"
+import { withSettableClock } from "../../support/Clocks.ts"
 import { stalls } from "../../support/McpStall.ts"
 import { eventually } from "../../support/Until.ts"
 
@@ -208,6 +209,20 @@ describe("checkArguments", () => {
       yield* TestClock.adjust("2 minutes")
       assert.strictEqual(yield* checkArguments(slow("once"), harmless), harmless)
     })
+  )
+
+  it.effect("refuses it no longer where the time of day is set back meanwhile", () =>
+    withSettableClock((set) =>
+      Effect.gen(function* () {
+        const { late } = yield* makeLimited
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(yield* late(slow("set back"), hostile), tooLate)
+        yield* set(-3_600_000)
+        yield* TestClock.adjust("11 minutes")
+        const harmless = { a: "aa" }
+        assert.strictEqual(yield* checkArguments(slow("set back"), harmless), harmless)
+      })
+    )
   )
 
   it.effect("remembers nothing of what another one refused", () =>

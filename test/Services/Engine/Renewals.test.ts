@@ -3,6 +3,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import type { RunId } from "../../../src/Schemas/Ids.ts"
+import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { away, Faults, layerFaulty, start } from "../../support/Engine.ts"
 import { makeTenant, ScriptedModel } from "../../support/Service.ts"
@@ -50,6 +52,59 @@ describe("An execution stops before its lease ends", () => {
       assert.deepStrictEqual(stopped, [])
       yield* TestClock.adjust(5_000 + leaseMillis - 18_010)
       assert.strictEqual(stopped.length, 1)
+    }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
+  )
+
+  it.effect("when its row is held by somebody else all the time, and not before; others go on", () =>
+    Effect.gen(function* () {
+      const { create, stopped } = yield* subject
+      const repo = yield* RunRepo
+      let held: RunId | undefined
+      let asked = 0
+      const busy = RunRepo.of({
+        ...repo,
+        renew: (worker, executions, millis) => {
+          asked++
+          return repo.renew(
+            worker,
+            executions.filter(({ id }) => id !== held),
+            millis
+          )
+        }
+      })
+      yield* start.pipe(Effect.provideService(RunRepo, busy))
+      const [{ id }] = [yield* create, yield* create]
+      yield* TestClock.adjust("4 seconds")
+      held = id
+      yield* TestClock.adjust("6 seconds")
+      const tried = asked
+      assert.isAbove(tried, 5, "what is not known is asked for again soon")
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(stopped, [])
+      // It was renewed before, and is ours until then.
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(stopped.length, 1)
+      held = undefined
+      yield* TestClock.adjust("30 seconds")
+      assert.strictEqual(stopped.length, 1)
+    }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
+  )
+
+  it.effect("not when its row was held for a while", () =>
+    Effect.gen(function* () {
+      const { create, stopped } = yield* subject
+      const repo = yield* RunRepo
+      let isHeld = true
+      const busy = RunRepo.of({
+        ...repo,
+        renew: (worker, executions, millis) => repo.renew(worker, isHeld ? [] : executions, millis)
+      })
+      yield* start.pipe(Effect.provideService(RunRepo, busy))
+      yield* create
+      yield* TestClock.adjust("12 seconds")
+      isHeld = false
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(stopped, [])
     }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
   )
 })

@@ -24,7 +24,7 @@ import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 
-/** Until when a worker holds a run, in milliseconds of the Clock. */
+/** Until when a worker holds a run, in milliseconds of the monotonic clock. */
 export interface Lease {
   readonly worker: string
   readonly until: number

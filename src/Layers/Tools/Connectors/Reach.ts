@@ -1,8 +1,8 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import { type Absence, away, noRoom } from "../../../Schemas/ToolAbsence.ts"
 import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
+import { monotonicMillis } from "../../../Services/CurrentTime.ts"
 import type { McpServer } from "../Mcp/Server.ts"
 import type { McpClients, McpTool } from "../Mcp.ts"
 import * as Failed from "./Failed.ts"
@@ -61,14 +61,14 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     const server = { connectorId: connector.id, ...found.server }
     const fingerprint = JSON.stringify(server)
     const pause = pauses.get(connector.id)
-    const at = yield* Clock.currentTimeMillis
+    const at = yield* monotonicMillis
     if (!areNamed && pause?.fingerprint === fingerprint && at < pause.until) {
       return without(connector, away(pause.error))
     }
     const tools = yield* mcp.tools(server).pipe(
       Effect.catchTag("McpFailure", ({ error }) =>
         Effect.gen(function* () {
-          const until = (yield* Clock.currentTimeMillis) + pauseMillis
+          const until = (yield* monotonicMillis) + pauseMillis
           bounded(pauses).set(connector.id, { fingerprint, until, error })
           yield* failed(connector, error)
           return error
@@ -88,7 +88,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
 
   /** What is not there by then is left out this time; it goes on connecting for the next. */
   const reachBefore = (deadline: number, areNamed: boolean) => (connector: StoredConnector) =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) =>
+    Effect.flatMap(monotonicMillis, (at) =>
       Effect.timeoutOrElse(reach(connector, areNamed), {
         duration: Math.max(0, deadline - at),
         orElse: () => Effect.succeed(without(connector, away("its server did not answer in time")))
@@ -96,7 +96,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     )
 
   return Effect.fnUntraced(function* (connectors: ReadonlyArray<StoredConnector>, areNamed: boolean) {
-    const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
+    const deadline = (yield* monotonicMillis) + patienceMillis
     return yield* Effect.forEach(connectors, reachBefore(deadline, areNamed), { concurrency: atOnce })
   })
 })

@@ -2,7 +2,6 @@ import * as McpClient from "effect/ai/McpClient"
 import type { McpClientError } from "effect/ai/McpClientError"
 import * as McpProtocol from "effect/ai/McpProtocol"
 import type * as McpSchema from "effect/ai/McpSchema"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
@@ -10,6 +9,7 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
+import { monotonicMillis } from "../../../Services/CurrentTime.ts"
 import { IdempotencyKey } from "../../../Services/ToolSource.ts"
 import { failureOf, isOtherVersion } from "./Errors.ts"
 import { McpFailure } from "./Failure.ts"
@@ -104,7 +104,7 @@ export const connect = Effect.fnUntraced(function* (options: {
   const list = Effect.fnUntraced(function* (
     isUsable: (kept: NonNullable<typeof listed>, at: number) => boolean
   ) {
-    const at = yield* Clock.currentTimeMillis
+    const at = yield* monotonicMillis
     if (listed !== undefined && isUsable(listed, at)) return listed.tools
     const ask = ++asked
     const found = yield* Effect.mapError(client.listTools(), failure)

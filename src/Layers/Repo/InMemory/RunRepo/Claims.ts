@@ -1,9 +1,9 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { StoredRun } from "../../../../Schemas/Run.ts"
 import type { RunRepo } from "../../../../Services/RunRepo.ts"
 import { inOrder } from "../Order.ts"
 import { isLatest, keepEvents, type Tables } from "../Store.ts"
+import { moment } from "./Moment.ts"
 import { runsOfKind, tasksOf } from "./Ordered.ts"
 import { start } from "./Start.ts"
 
@@ -34,7 +34,7 @@ const hasRoom = (tables: Tables, { turn, workspaceId }: StoredRun, perWorkspace:
 /** Who executes a run first, and for how long. */
 export const make = (tables: Tables): Pick<RunRepo["Service"], "insert" | "claim" | "renew"> => ({
   insert: (run, claimant, batches) =>
-    Effect.map(Clock.currentTimeMillis, (at) => {
+    Effect.map(moment, (at) => {
       tables.runs.set(run.id, run)
       keepEvents(tables, run.id, batches)
       if (claimant === undefined || !hasRoom(tables, run, claimant.perWorkspace)) return false
@@ -42,15 +42,16 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "insert" | "claim
       return true
     }),
   claim: ({ limit, perWorkspace, ...claimant }) =>
-    Effect.map(Clock.currentTimeMillis, (at) => {
+    Effect.map(moment, (at) => {
       const picked =
         claimant.kind === "turn" ? oldestTurns(tables, limit) : fairTasks(tables, limit, perWorkspace)
       return picked.map((run) => start(tables, run, claimant, at)).sort(inOrder("createdAt"))
     }),
   renew: (worker, executions, leaseMillis) =>
-    Effect.map(Clock.currentTimeMillis, (at) => {
+    Effect.map(moment, (at) => {
       const owned = executions.filter((execution) => isLatest(tables, { ...execution, worker }))
-      for (const { id } of owned) tables.leases.set(id, { worker, until: at + leaseMillis })
-      return new Set(owned.map(({ id }) => id))
+      for (const { id } of owned) tables.leases.set(id, { worker, until: at.millis + leaseMillis })
+      const renewed = new Set(owned.map(({ id }) => id))
+      return { renewed, lost: new Set(executions.flatMap(({ id }) => (renewed.has(id) ? [] : [id]))) }
     })
 })

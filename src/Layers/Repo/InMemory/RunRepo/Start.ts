@@ -1,24 +1,25 @@
 import type { StoredRun } from "../../../../Schemas/Run.ts"
 import type { Claimant } from "../../../../Services/RunRepo.ts"
 import type { Tables } from "../Store.ts"
+import type { Moment } from "./Moment.ts"
 
 /** Makes a run RUNNING for a worker: its next execution, whoever had the one before. */
 export const start = (
   { leases, runs, served }: Tables,
   run: StoredRun,
   { leaseMillis, worker }: Claimant,
-  at: number
+  { at, millis }: Moment
 ): StoredRun => {
   const started: StoredRun = {
     ...run,
     status: "RUNNING",
     attempts: run.attempts + 1,
     epoch: run.epoch + 1,
-    startedAt: run.startedAt ?? new Date(at),
-    updatedAt: new Date(at)
+    startedAt: run.startedAt ?? at,
+    updatedAt: at
   }
   runs.set(run.id, started)
-  leases.set(run.id, { worker, until: at + leaseMillis })
+  leases.set(run.id, { worker, until: millis + leaseMillis })
   // A turn at the places that a workspace has: chat has none, and a run that is taken over has its already.
   if (run.turn === null && run.status !== "RUNNING") {
     served.set(run.workspaceId, Math.max(0, ...served.values()) + 1)

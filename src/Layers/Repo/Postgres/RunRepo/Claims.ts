@@ -3,14 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../../Schemas/Ids.ts"
 import { StoredRun } from "../../../../Schemas/Run.ts"
-import type { RunRepo } from "../../../../Services/RunRepo.ts"
+import type { Execution, Renewal, RunRepo } from "../../../../Services/RunRepo.ts"
 import type { Database } from "../Database.ts"
 import { rows } from "../Rows.ts"
 import { runColumns } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
 
 const storedRuns = rows(StoredRun)
-const ids = rows(Schema.Struct({ id: RunId }))
+const Renewed = Schema.Struct({ id: RunId, isRenewed: Schema.Boolean })
+const renewals = rows(Renewed)
 
 /** As `picked`: within a workspace in order, workspaces in turns. */
 const fairTasks = (sql: PgClient, limit: number, perWorkspace: number) => sql`
@@ -49,17 +50,38 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
     ),
   renew: (worker, executions, leaseMillis) =>
     executions.length === 0
-      ? Effect.succeed(new Set())
-      : query(
-          Effect.map(
-            ids(sql`
-              update runs set lease_until = ${leaseEnd(sql, leaseMillis)}
-              from jsonb_to_recordset(${sql.json(executions.map(({ epoch, id }) => ({ epoch, id })))})
-                as own (id text, epoch integer)
-              where runs.id = own.id and runs.epoch = own.epoch
-                and worker = ${worker} and status = 'RUNNING'
-              returning runs.id`),
-            (renewed) => new Set(renewed.map(({ id }) => id))
-          )
-        )
+      ? Effect.succeed({ renewed: new Set(), lost: new Set() })
+      : query(Effect.map(renewals(renewing(sql, worker, executions, leaseMillis)), toRenewal))
+})
+
+/**
+ * What is locked is passed by, and not lost: whoever has locked it may change nothing that matters here. Others write
+ * steps meanwhile, which is no reason: it is the row that they hold, not its key.
+ */
+const renewing = (
+  sql: PgClient,
+  worker: string,
+  executions: ReadonlyArray<Pick<Execution, "id" | "epoch">>,
+  leaseMillis: number
+) => {
+  const isOurs = sql`runs.epoch = own.epoch and runs.worker = ${worker} and runs.status = 'RUNNING'`
+  return sql`
+    with own as materialized (
+      select * from jsonb_to_recordset(${sql.json(executions.map(({ epoch, id }) => ({ epoch, id })))})
+        as given (id text, epoch integer)
+    ), free as materialized (
+      select runs.id from own join runs on runs.id = own.id where ${isOurs}
+      order by runs.id for no key update of runs skip locked
+    ), renewed as (
+      update runs set lease_until = ${leaseEnd(sql, leaseMillis)} where id in (select id from free)
+      returning id
+    )
+    select own.id, renewed.id is not null as "isRenewed"
+    from own left join renewed on renewed.id = own.id
+    where renewed.id is not null or not exists (select from runs where runs.id = own.id and ${isOurs})`
+}
+
+const toRenewal = (rows: ReadonlyArray<typeof Renewed.Type>): Renewal => ({
+  renewed: new Set(rows.flatMap(({ id, isRenewed }) => (isRenewed ? [id] : []))),
+  lost: new Set(rows.flatMap(({ id, isRenewed }) => (isRenewed ? [] : [id])))
 })

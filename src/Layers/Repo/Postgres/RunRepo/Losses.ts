@@ -57,13 +57,18 @@ export const make = ({
           ? sql`
             with lost as (
               select id as lost_id, ${losses(sql, null)} from runs
-              where worker = ${worker} and kind = ${kind} and status = 'RUNNING' for update
+              where worker = ${worker} and kind = ${kind} and status = 'RUNNING'
+              order by id for no key update
             )
             update runs set ${lost(sql, maxCrashes, "PENDING")}, lease_until = null
             from lost where id = lost_id`
           : sql`
-            update runs set status = 'PENDING', lease_until = null
-            where worker = ${worker} and kind = ${kind} and status = 'RUNNING'`
+            with held as (
+              select id as held_id from runs
+              where worker = ${worker} and kind = ${kind} and status = 'RUNNING'
+              order by id for no key update
+            )
+            update runs set status = 'PENDING', lease_until = null from held where id = held_id`
       )
     )
 })
