@@ -20,6 +20,14 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable"
 /** 409: a name that must be unique is taken. */
 export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyExists", fields) {}
 
+/**
+ * What a repository answers when a field of a row names what is gone, or is being removed: it was deleted behind the
+ * check of the request. Who asked says what would be said a moment later.
+ */
+export class ReferenceGone extends Schema.TaggedError<ReferenceGone>()("ReferenceGone", {
+  field: Schema.String
+}) {}
+
 /** The one sentence for an id that does not exist or belongs to another workspace (section 2). */
 export const unknownReference = (field: string) =>
   new InvalidInput({ error: `${field}: does not exist in this workspace` })

@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Agent, UpdateAgent } from "../Schemas/Agent.ts"
-import type { Unavailable } from "../Schemas/Errors.ts"
+import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 
 /** Agents, each with the summary of its provider key. */
@@ -10,20 +10,23 @@ export class AgentRepo extends Context.Service<
   AgentRepo,
   {
     /** Stores the agent; `providerKey` follows from `providerKeyId`. Returns it as it will be read. */
-    readonly insert: (agent: Omit<Agent, "providerKey">) => Effect.Effect<Agent, Unavailable>
+    readonly insert: (agent: Omit<Agent, "providerKey">) => Effect.Effect<Agent, ReferenceGone | Unavailable>
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>, Unavailable>
     /** All of the workspace (of one project, if given), oldest first. */
     readonly list: (filter: {
       readonly workspaceId: WorkspaceId
       readonly projectId?: ProjectId | undefined
     }) => Effect.Effect<ReadonlyArray<Agent>, Unavailable>
-    /** What named the agent has none afterwards. False when it was gone. */
+    /**
+     * It is gone at once, and what named it has none; that is let go of bit by bit (`RemovalRepo`). False when it was
+     * gone.
+     */
     readonly remove: (id: AgentId) => Effect.Effect<boolean, Unavailable>
     /** Atomic: absent fields keep what they have at that moment. None when there is no such agent. */
     readonly update: (
       id: AgentId,
       patch: UpdateAgent,
       at: Date
-    ) => Effect.Effect<Option.Option<Agent>, Unavailable>
+    ) => Effect.Effect<Option.Option<Agent>, ReferenceGone | Unavailable>
   }
 >()("agentd/Services/AgentRepo") {}

@@ -16,7 +16,7 @@ import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
-import { References } from "./References.ts"
+import { orUnknown, References } from "./References.ts"
 
 /** What a caller does with agents (specification, Agents). */
 export class Agents extends Context.Service<
@@ -57,7 +57,7 @@ export class Agents extends Context.Service<
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, input)
           const at = yield* now
-          return yield* repo.insert({
+          const agent = {
             id: yield* ids.make<AgentId>("agent"),
             workspaceId: input.workspaceId,
             projectId: input.projectId ?? null,
@@ -68,7 +68,8 @@ export class Agents extends Context.Service<
             providerKeyId: input.providerKeyId ?? null,
             createdAt: at,
             updatedAt: at
-          })
+          }
+          return yield* orUnknown(repo.insert(agent))
         }),
         list: Effect.fn("Agents.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
@@ -82,7 +83,7 @@ export class Agents extends Context.Service<
         update: Effect.fn("Agents.update")(function* (user, id, patch) {
           const agent = yield* get(user, id)
           yield* references.resolve(agent.workspaceId, { providerKeyId: patch.providerKeyId })
-          const updated = yield* repo.update(id, patch, yield* now)
+          const updated = yield* orUnknown(repo.update(id, patch, yield* now))
           return Option.isSome(updated) ? updated.value : yield* notFound("agent")
         })
       })

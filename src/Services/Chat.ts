@@ -11,7 +11,14 @@ import {
   type StoredConversation,
   toConversation
 } from "../Schemas/Conversation.ts"
-import { Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import {
+  Forbidden,
+  InvalidInput,
+  type NotFound,
+  notFound,
+  type Unavailable,
+  unknownReference
+} from "../Schemas/Errors.ts"
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import { type NewTurn, newTurn } from "../Schemas/Turn.ts"
@@ -24,7 +31,7 @@ import * as LiveEvents from "./Engine/LiveEvents.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
-import { References } from "./References.ts"
+import { orUnknown, References } from "./References.ts"
 import { RunRepo } from "./RunRepo.ts"
 import { Signals } from "./Signals.ts"
 import { Transaction } from "./Transaction.ts"
@@ -108,7 +115,17 @@ export class Chat extends Context.Service<
 
       return Chat.of({
         // A client that leaves between the claim and the start of the turn must not leave it claimed.
-        send: (user, input) => Effect.uninterruptible(send(user, input)),
+        send: (user, input) =>
+          send(user, input).pipe(
+            // A conversation whose agent was just deleted goes on without one.
+            Effect.retry({
+              times: 1,
+              while: (error) =>
+                error._tag === "ReferenceGone" && (error.field !== "agentId" || input.agentId == null)
+            }),
+            orUnknown,
+            Effect.uninterruptible
+          ),
         list: Effect.fn("Chat.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
@@ -164,6 +181,10 @@ const makeStore = Effect.gen(function* () {
         const { conversation, first, message, run } = turn
         if (existing === null) yield* conversations.insert(conversation)
         if (!(yield* conversations.claimTurn(conversation.id, run.id))) {
+          // It can't begin also where the conversation was deleted behind the check.
+          if (Option.isNone(yield* conversations.find(conversation.id))) {
+            return yield* unknownReference("conversationId")
+          }
           return yield* new ConversationBusy({
             error: "conversationId: still answering the message before"
           })

@@ -8,14 +8,16 @@ import type {
   StoredConversation,
   Trace
 } from "../Schemas/Conversation.ts"
-import type { Unavailable } from "../Schemas/Errors.ts"
+import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, ConversationId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 
 /** Conversations, their messages, and which turn is answering each of them. */
 export class ConversationRepo extends Context.Service<
   ConversationRepo,
   {
-    readonly insert: (conversation: Omit<StoredConversation, "agent">) => Effect.Effect<void, Unavailable>
+    readonly insert: (
+      conversation: Omit<StoredConversation, "agent">
+    ) => Effect.Effect<void, ReferenceGone | Unavailable>
     readonly find: (id: ConversationId) => Effect.Effect<Option.Option<StoredConversation>, Unavailable>
     /** Newest `updatedAt` first; `messages` holds the last message, its content cut for the list. */
     readonly list: (filter: {
@@ -36,10 +38,13 @@ export class ConversationRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<HistoryEntry>, Unavailable>
     /** Stores the message and moves `updatedAt` on. False when the conversation is gone. */
     readonly addMessage: (id: ConversationId, message: Message) => Effect.Effect<boolean, Unavailable>
-    readonly setAgent: (id: ConversationId, agentId: AgentId) => Effect.Effect<void, Unavailable>
+    readonly setAgent: (
+      id: ConversationId,
+      agentId: AgentId
+    ) => Effect.Effect<void, ReferenceGone | Unavailable>
     /**
-     * Removes the conversation with its messages and the turn that answers in it, if there is one: which it
-     * was. None when it was gone.
+     * It is gone at once with its messages and turns; those are let go of bit by bit (`RemovalRepo`), but for the turn
+     * that answers in it, if there is one: which it was. None when it was gone.
      */
     readonly remove: (
       id: ConversationId

@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { StoredCronJob, UpdateCronJob } from "../Schemas/CronJob.ts"
-import type { Unavailable } from "../Schemas/Errors.ts"
+import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { CronJobId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 
 /** Cron jobs, each with the name of its agent. */
@@ -10,7 +10,9 @@ export class CronJobRepo extends Context.Service<
   CronJobRepo,
   {
     /** Stores the job; `agent` follows from `agentId`. Returns it as it will be read. */
-    readonly insert: (job: Omit<StoredCronJob, "agent">) => Effect.Effect<StoredCronJob, Unavailable>
+    readonly insert: (
+      job: Omit<StoredCronJob, "agent">
+    ) => Effect.Effect<StoredCronJob, ReferenceGone | Unavailable>
     readonly find: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
     /** As `find`, and nobody else changes the job before the surrounding transaction ends. */
     readonly lock: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
@@ -24,11 +26,10 @@ export class CronJobRepo extends Context.Service<
       id: CronJobId,
       patch: UpdateCronJob & { readonly nextFireAt?: Date | null },
       at: Date
-    ) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
+    ) => Effect.Effect<Option.Option<StoredCronJob>, ReferenceGone | Unavailable>
     /**
-     * Removes the job with its ledger; its runs stay, without a job. In steps of bounded size, so that no number
-     * of them makes it impossible: if it fails half-way the job is still there, with less of both. False when
-     * there is no such job.
+     * It is gone at once with its ledger, and its runs have none; both are let go of bit by bit (`RemovalRepo`). False
+     * when there is no such job.
      */
     readonly remove: (id: CronJobId) => Effect.Effect<boolean, Unavailable>
   }

@@ -24,7 +24,7 @@ import { CronFireRepo } from "./CronFireRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
-import { References } from "./References.ts"
+import { orUnknown, References } from "./References.ts"
 import { Signals } from "./Signals.ts"
 import { Transaction } from "./Transaction.ts"
 
@@ -89,7 +89,8 @@ export class CronJobs extends Context.Service<
           const timezone = input.timezone ?? defaultTimezone
           const [nextFireAt] = yield* instants(input.schedule, timezone, yield* fires.now, 1)
           const id = yield* ids.make<CronJobId>("cronJob")
-          const job = yield* repo.insert(newCronJob(input, { id, at, nextFireAt: nextFireAt ?? null }))
+          const made = newCronJob(input, { id, at, nextFireAt: nextFireAt ?? null })
+          const job = yield* orUnknown(repo.insert(made))
           yield* signals.publish({ type: "cron" })
           return toCronJob(job)
         }),
@@ -119,7 +120,7 @@ export class CronJobs extends Context.Service<
                 const [next] = isAsked ? yield* instants(schedule, timezone, yield* fires.now, 1) : []
                 const nextFireAt = isActive ? (next ?? null) : null
                 const changes = countsFromNow ? { ...patch, nextFireAt } : patch
-                const updated = yield* repo.update(id, changes, yield* now)
+                const updated = yield* orUnknown(repo.update(id, changes, yield* now))
                 return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
               })
             )

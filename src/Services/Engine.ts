@@ -7,6 +7,7 @@ import { AgentLoop } from "./Engine/AgentLoop.ts"
 import * as Executor from "./Engine/Executor.ts"
 import type { EventListener } from "./Engine/LiveEvents.ts"
 import { LocalExecutors } from "./Engine/LocalExecutors.ts"
+import * as Removals from "./Engine/Removals.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import * as Upkeep from "./Engine/Upkeep.ts"
 import { WatchedRuns } from "./Engine/WatchedRuns.ts"
@@ -99,8 +100,10 @@ export const layer = Layer.mergeAll(Engine.layer, RunEvents.layer, Work.layer).p
   Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, LocalExecutors.layer, WatchedRuns.layer))
 )
 
-/** Executes tasks, and looks after what waits and what is over. */
-export const layerTasks = Layer.effectDiscard(Effect.andThen(Executor.start("task"), Upkeep.start))
+/** Executes tasks, and looks after what waits, what is over, and what was deleted. */
+export const layerTasks = Layer.effectDiscard(
+  Executor.start("task").pipe(Effect.andThen(Upkeep.start), Effect.andThen(Removals.start))
+)
 
 /** Answers chat turns. */
 export const layerTurns = Layer.effectDiscard(Executor.start("turn"))

@@ -16,7 +16,10 @@ export class ProviderKeyRepo extends Context.Service<
     readonly usable: (
       workspaceId: WorkspaceId
     ) => Effect.Effect<ReadonlyArray<StoredProviderKey>, Unavailable>
-    /** Agents, runs and workspaces that named it have none afterwards. False when it was gone. */
+    /**
+     * It is gone at once, its secret too, and what named it has none; that is let go of bit by bit (`RemovalRepo`).
+     * False when it was gone.
+     */
     readonly remove: (id: ProviderKeyId) => Effect.Effect<boolean, Unavailable>
     readonly find: (id: ProviderKeyId) => Effect.Effect<Option.Option<StoredProviderKey>, Unavailable>
   }

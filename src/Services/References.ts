@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Agent } from "../Schemas/Agent.ts"
 import type { StoredConversation } from "../Schemas/Conversation.ts"
-import { type InvalidInput, type Unavailable, unknownReference } from "../Schemas/Errors.ts"
+import { type InvalidInput, ReferenceGone, type Unavailable, unknownReference } from "../Schemas/Errors.ts"
 import type {
   AgentId,
   ConversationId,
@@ -29,6 +29,14 @@ export interface Referred {
   readonly conversationId?: ConversationId | null | undefined
   readonly connectorIds?: ReadonlyArray<string> | undefined
 }
+
+/** For what a request names that was deleted behind the check: what would be said a moment later. */
+export const orUnknown = <A, E, R>(effect: Effect.Effect<A, E | ReferenceGone, R>) =>
+  Effect.catchIf(
+    effect,
+    (error) => error instanceof ReferenceGone,
+    ({ field }) => unknownReference(field)
+  ) as Effect.Effect<A, Exclude<E, ReferenceGone> | InvalidInput, R>
 
 /**
  * Whether the ids that a request names exist in its workspace, checked in one place: absent and foreign

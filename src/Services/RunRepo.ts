@@ -1,7 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { Unavailable } from "../Schemas/Errors.ts"
+import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
@@ -58,7 +58,7 @@ export class RunRepo extends Context.Service<
       run: StoredRun,
       start?: Claimant & { readonly perWorkspace: number },
       events?: ReadonlyArray<EventBatch>
-    ) => Effect.Effect<boolean, Unavailable>
+    ) => Effect.Effect<boolean, ReferenceGone | Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
     /** Tasks, newest first; `total` counts all that match, whatever `limit` and `offset`. */
     readonly list: (filter: {

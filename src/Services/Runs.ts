@@ -5,7 +5,13 @@ import * as Metric from "effect/Metric"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
 import { runOfJob } from "../Schemas/CronFire.ts"
-import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
+import {
+  type Forbidden,
+  type InvalidInput,
+  type NotFound,
+  notFound,
+  type Unavailable
+} from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import {
   type CreateTask,
@@ -27,7 +33,7 @@ import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
 import { runsFinished, turnsFinished } from "./Metrics.ts"
-import { References } from "./References.ts"
+import { orUnknown, References } from "./References.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { RunRepo } from "./RunRepo.ts"
 import { Signals } from "./Signals.ts"
@@ -106,20 +112,32 @@ export class Runs extends Context.Service<
           toRun(run)
         )
 
+      const ofJob = Effect.fnUntraced(function* (user: User, id: CronJobId) {
+        const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
+        const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
+        yield* Effect.fromResult(requireActive(agent))
+        return yield* submit(runOfJob(job, yield* ids.make<RunId>("run"), yield* now))
+      })
+
       return Runs.of({
         create: Effect.fn("Runs.create")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           const { agent } = yield* references.resolve(input.workspaceId, input)
           yield* Effect.fromResult(requireActive(agent))
           const id = yield* ids.make<RunId>("run")
-          return yield* submit(runOfTask(input, { id, agentId: agent?.id ?? null, at: yield* now }))
+          const run = runOfTask(input, { id, agentId: agent?.id ?? null, at: yield* now })
+          return yield* orUnknown(submit(run))
         }),
-        createOfJob: Effect.fn("Runs.createOfJob")(function* (user, id) {
-          const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
-          const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
-          yield* Effect.fromResult(requireActive(agent))
-          return yield* submit(runOfJob(job, yield* ids.make<RunId>("run"), yield* now))
-        }),
+        createOfJob: Effect.fn("Runs.createOfJob")((user, id) =>
+          ofJob(user, id).pipe(
+            // A job whose agent was just deleted goes on without one; one that was itself is not found.
+            Effect.retry({
+              times: 1,
+              while: ({ _tag }) => _tag === "ReferenceGone" || _tag === "InvalidInput"
+            }),
+            Effect.catchTag("ReferenceGone", () => notFound("cron job"))
+          )
+        ),
         get: Effect.fn("Runs.get")(function* (user, id) {
           return yield* detail(yield* visible(user, id))
         }),

@@ -1,7 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { Unavailable } from "../Schemas/Errors.ts"
+import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { Member, Plan, Role, Workspace, WorkspaceView } from "../Schemas/Workspace.ts"
 
@@ -20,7 +20,7 @@ export class WorkspaceRepo extends Context.Service<
       id: WorkspaceId,
       changes: Pick<Workspace, "name" | "defaultProviderKeyId">,
       at: Date
-    ) => Effect.Effect<boolean, Unavailable>
+    ) => Effect.Effect<boolean, ReferenceGone | Unavailable>
     /** False when there is no such workspace. */
     readonly setPlan: (id: WorkspaceId, plan: Plan, at: Date) => Effect.Effect<boolean, Unavailable>
     /** Idempotent: adding a member again sets the role. */

@@ -24,6 +24,7 @@ import {
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
+import { orUnknown } from "./References.ts"
 import { Transaction } from "./Transaction.ts"
 import { UserRepo } from "./UserRepo.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
@@ -92,7 +93,7 @@ export class Workspaces extends Context.Service<
               const workspace = yield* requireOwner(user, id)
               yield* requireOwnKey(id, patch.defaultProviderKeyId)
               if (Object.keys(patch).length > 0)
-                yield* repo.update(id, { ...workspace, ...patch }, yield* now)
+                yield* orUnknown(repo.update(id, { ...workspace, ...patch }, yield* now))
               return yield* get(user, id)
             })
           )

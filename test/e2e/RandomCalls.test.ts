@@ -36,6 +36,7 @@ const weights = {
   release: 1,
   removeConversation: 2,
   removeAgent: 1,
+  letGo: 4,
   prune: 2
 }
 type Name = keyof typeof weights

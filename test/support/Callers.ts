@@ -16,6 +16,7 @@ import { noUsage } from "../../src/Schemas/Usage.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import { RemovalRepo } from "../../src/Services/RemovalRepo.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { type Execution, RunRepo } from "../../src/Services/RunRepo.ts"
@@ -53,6 +54,7 @@ type Operation = Effect.Effect<boolean | undefined, Unavailable, Backend>
 export const makeOperations = Effect.fnUntraced(function* (world: World, worker: string) {
   const { acknowledged, agents, asked, bounds, conversations, goneAgents, userId, workspaces } = world
   const runs = yield* RunRepo
+  const removals = yield* RemovalRepo
   const [approvals, chats, events] = [yield* ApprovalRepo, yield* ConversationRepo, yield* RunEventRepo]
   const [agentRepo, journal, transaction] = [yield* AgentRepo, yield* RunJournal, yield* Transaction]
   const { perWorkspace } = bounds
@@ -92,9 +94,12 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
       const run = yield* newRun(yield* pick(workspaces), { agentId, createdAt: new Date() })
       acknowledged.made(run.id, null)
       const start = isStarted ? { worker, leaseMillis, perWorkspace } : undefined
-      const isRunning = yield* Effect.catchDefect(runs.insert(run, start, [[eventOf(1)]]), (defect) =>
-        // An agent that is gone takes no runs.
-        goneAgents.has(agentId) ? Effect.succeed(undefined) : Effect.die(defect)
+      const isRunning = yield* Effect.catchTag(
+        runs.insert(run, start, [[eventOf(1)]]),
+        "ReferenceGone",
+        (gone) =>
+          // An agent that is gone takes no runs.
+          goneAgents.has(agentId) ? Effect.succeed(undefined) : Effect.die(gone)
       )
       if (isRunning === undefined) return false
       world.runs.push(run.id)
@@ -114,7 +119,7 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
       Effect.gen(function* () {
         if (!(yield* chats.claimTurn(conversationId, run.id))) return false
         yield* chats.addMessage(conversationId, message)
-        yield* runs.insert(run, start, [[eventOf(1)]])
+        yield* Effect.orDie(runs.insert(run, start, [[eventOf(1)]]))
         return true
       })
     )
@@ -231,10 +236,15 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
       const gone = yield* pick(agents)
       goneAgents.add(gone)
       const isRemoved = yield* agentRepo.remove(gone)
-      const { id } = yield* makeAgent(yield* pick(workspaces))
+      const { id } = yield* Effect.orDie(makeAgent(yield* pick(workspaces)))
       const place = agents.indexOf(gone)
       if (place >= 0) agents[place] = id
       return isRemoved
+    }),
+    letGo: Effect.gen(function* () {
+      const pending = yield* removals.pending(recent)
+      if (pending.length === 0) return false
+      return (yield* removals.advance(yield* pick(pending), 1 + (yield* below(5)))) > 0
     }),
     prune: Effect.gen(function* () {
       const eventsBefore = new Date(Date.now() - bounds.eventMillis)

@@ -8,6 +8,7 @@ import * as CronJobRepo from "./InMemory/CronJobRepo.ts"
 import * as MemoryRepo from "./InMemory/MemoryRepo.ts"
 import * as ProjectRepo from "./InMemory/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./InMemory/ProviderKeyRepo.ts"
+import * as RemovalRepo from "./InMemory/RemovalRepo.ts"
 import * as RunEventRepo from "./InMemory/RunEventRepo.ts"
 import * as RunJournal from "./InMemory/RunJournal.ts"
 import * as RunRepo from "./InMemory/RunRepo.ts"
@@ -31,6 +32,7 @@ export const layer = Layer.mergeAll(
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,
+  RemovalRepo.layer,
   RunEventRepo.layer,
   RunJournal.layer,
   RunRepo.layer,

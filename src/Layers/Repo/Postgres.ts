@@ -9,6 +9,7 @@ import { Database, layerHealth, layerTransaction } from "./Postgres/Database.ts"
 import * as MemoryRepo from "./Postgres/MemoryRepo.ts"
 import * as ProjectRepo from "./Postgres/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./Postgres/ProviderKeyRepo.ts"
+import * as RemovalRepo from "./Postgres/RemovalRepo.ts"
 import * as RunEventRepo from "./Postgres/RunEventRepo.ts"
 import * as RunJournal from "./Postgres/RunJournal.ts"
 import * as RunRepo from "./Postgres/RunRepo.ts"
@@ -31,6 +32,7 @@ export const layer = Layer.mergeAll(
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,
+  RemovalRepo.layer,
   RunEventRepo.layer,
   RunJournal.layer,
   RunRepo.layer,

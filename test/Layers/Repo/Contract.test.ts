@@ -13,6 +13,8 @@ import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as Order from "../../contract/Order.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
+import * as References from "../../contract/References.ts"
+import * as RemovalRepo from "../../contract/RemovalRepo.ts"
 import * as RunClaims from "../../contract/RunClaims.ts"
 import * as RunEnds from "../../contract/RunEnds.ts"
 import * as RunEvents from "../../contract/RunEvents.ts"
@@ -43,6 +45,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   ProviderKeyRepo: [ProviderKeyRepo],
   AgentRepo: [AgentRepo],
   CronJobRepo: [CronJobRepo],
+  RemovalRepo: [RemovalRepo, References],
   CronFireRepo: [CronFireRepo],
   ConnectorRepo: [ConnectorRepo],
   ConversationRepo: [ConversationRepo, ConversationTurns],

@@ -36,14 +36,12 @@ const finish = (execution: Execution) =>
  * waits for it. A deadlock is Unavailable to its victim: it fails these tests as an error.
  */
 const removedMeanwhile = Effect.fnUntraced(function* <A>(
-  before: (execution: Execution) => Effect.Effect<unknown, Unavailable, RunRepo>,
   then: (
     turn: Effect.Success<typeof makeTurn>
   ) => Effect.Effect<A, Unavailable, ConversationRepo | PgClient | RunRepo>
 ) {
   const { on } = yield* makeNodes(2)
   const turn = yield* on(0, makeTurn)
-  yield* on(0, before(turn.execution))
   const holding = Effect.gen(function* () {
     const sql = yield* PgClient
     yield* sql`select from runs where id = ${turn.run.id} for update`.pipe(Effect.orDie)
@@ -67,27 +65,36 @@ const removedMeanwhile = Effect.fnUntraced(function* <A>(
 const suite = () => {
   it.live("a conversation is removed while its turn ends", () =>
     Effect.gen(function* () {
-      const { did, removed } = yield* removedMeanwhile(
-        () => Effect.void,
-        ({ execution }) => finish(execution)
-      )
+      const { did, removed } = yield* removedMeanwhile(({ execution }) => finish(execution))
       assert.isTrue(did)
       assert.deepStrictEqual(removed, Option.some({ turnId: null }))
     })
   )
 
-  it.live("a conversation is removed while the end of a turn that is over is written again", () =>
-    Effect.gen(function* () {
-      const { did, removed } = yield* removedMeanwhile(finish, ({ execution, id }) =>
-        Effect.gen(function* () {
+  it.live(
+    "a conversation is removed while the end of a turn that is over is written again, and waits not",
+    () =>
+      Effect.gen(function* () {
+        const { on } = yield* makeNodes(2)
+        const { execution, id, run } = yield* on(0, makeTurn)
+        yield* on(0, finish(execution))
+        const writing = Effect.gen(function* () {
           assert.isTrue(yield* finish(execution))
+          assert.deepStrictEqual(yield* on(1, remove(id)), Option.some({ turnId: null }))
           const reply = yield* newMessage({ role: "ASSISTANT" }).pipe(Effect.provide(Ids.layer))
           return yield* (yield* ConversationRepo).addReply(id, reply, { parts: [], usage: noUsage })
         })
-      )
-      assert.isTrue(did)
-      assert.isTrue(Option.isSome(removed))
-    })
+        const isAdded = yield* on(
+          0,
+          Effect.flatMap(Transaction, (transaction) => transaction.atomically(writing))
+        )
+        assert.isFalse(isAdded)
+        const left = yield* on(
+          1,
+          Effect.flatMap(RunRepo, (runs) => runs.find(run.id))
+        )
+        assert.isTrue(Option.isNone(left))
+      })
   )
 
   it.live("a conversation is removed twice at once, while another turn would begin in it", () =>
@@ -104,7 +111,7 @@ const suite = () => {
       })
       const holding = Effect.gen(function* () {
         const sql = yield* PgClient
-        yield* sql`select from runs where id = ${turn.run.id} for update`.pipe(Effect.orDie)
+        yield* sql`select from conversations where id = ${turn.id} for update`.pipe(Effect.orDie)
         const first = yield* Effect.forkDetach(on(1, remove(turn.id)))
         yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
         const beginning = yield* Effect.forkDetach(

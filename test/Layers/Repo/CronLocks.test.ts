@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import { planBacklog } from "../../../src/Schemas/CronFire.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
 import { CronJobs } from "../../../src/Services/CronJobs.ts"
+import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { Scheduler } from "../../../src/Services/Scheduler.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
@@ -66,17 +67,18 @@ const suite = () => {
       const recording = Effect.gen(function* () {
         const fires = yield* CronFireRepo
         const { at, backlog } = Option.getOrThrow(yield* fires.claimBacklog(1e10))
-        const removing = yield* Effect.forkDetach(
-          on(
-            1,
-            Effect.flatMap(CronJobs, (jobs) => jobs.remove(user, id))
-          )
+        // It waits for nobody.
+        yield* on(
+          1,
+          Effect.flatMap(CronJobs, (jobs) => jobs.remove(user, id))
         )
-        yield* on(1, Postgres.untilWaiting(1))
         yield* fires.recordMissed(backlog, { at, ...planBacklog(backlog, 10) })
-        return removing
       })
-      yield* Fiber.join(yield* on(0, transact(recording)))
+      yield* on(0, transact(recording))
+      const advance = Effect.flatMap(RemovalRepo, (removals) =>
+        removals.advance({ kind: "cronJob", id }, 1_000)
+      )
+      yield* on(0, Effect.repeat(advance, { while: (count) => count > 0 }))
       assert.deepInclude(yield* examined(sql), { slots: 0 })
       const [left] = yield* sql<{ count: number }>`select count(*)::int as count from cron_backlogs`
       assert.strictEqual(left?.count, 0)

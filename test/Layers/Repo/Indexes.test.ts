@@ -1,13 +1,8 @@
 import { describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type {
-  AgentId,
-  CronJobId,
-  ProjectId,
-  ProviderKeyId,
-  UserId,
-  WorkspaceId
-} from "../../../src/Schemas/Ids.ts"
+import type { Unavailable } from "../../../src/Schemas/Errors.ts"
+import type { CronJobId, ProjectId, UserId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import type { Removal } from "../../../src/Schemas/Removal.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
@@ -15,6 +10,7 @@ import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
 import { MemoryRepo } from "../../../src/Services/MemoryRepo.ts"
 import { ProjectRepo } from "../../../src/Services/ProjectRepo.ts"
 import { ProviderKeyRepo } from "../../../src/Services/ProviderKeyRepo.ts"
+import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
@@ -26,6 +22,17 @@ const projectId = "proj_7" as ProjectId
 const userId = "user_7" as UserId
 
 const pages = { limit: 20, offset: 0 }
+
+/** Marked, and then let go of by all. */
+const removal = <I, R>(
+  of: Removal,
+  port: Effect.Effect<{ readonly remove: (id: I & string) => Effect.Effect<unknown, Unavailable> }, never, R>
+) =>
+  Effect.gen(function* () {
+    yield* (yield* port).remove(of.id as I & string)
+    const removals = yield* RemovalRepo
+    yield* Effect.repeat(removals.advance(of, 9), { while: (count) => count > 0 })
+  })
 
 const suite = () =>
   layer(seeded, { excludeTestServices: true })((it) => {
@@ -169,7 +176,7 @@ const suite = () =>
         what: `the removal of a provider key from ${table}`,
         table,
         index,
-        call: Effect.flatMap(ProviderKeyRepo, (keys) => keys.remove(`pkey_1${table.length}` as ProviderKeyId))
+        call: removal({ kind: "providerKey", id: `pkey_1${table.length}` }, ProviderKeyRepo)
       })),
       ...(
         [
@@ -181,7 +188,30 @@ const suite = () =>
         what: `the removal of an agent from ${table}`,
         table,
         index,
-        call: Effect.flatMap(AgentRepo, (agents) => agents.remove(`agent_1${table.length}` as AgentId))
+        call: removal({ kind: "agent", id: `agent_1${table.length}` }, AgentRepo)
+      })),
+      ...(
+        [
+          ["runs", "runs_of_conversation"],
+          ["messages", "messages_of_conversation"]
+        ] as const
+      ).map(([table, index]) => ({
+        what: `the removal of a conversation with its ${table}`,
+        table,
+        index,
+        call: removal({ kind: "conversation", id: `conv_1${table.length}` }, ConversationRepo)
+      })),
+      ...(["agents", "provider_keys", "cron_jobs"] as const).map((table) => ({
+        what: `what runs name of ${table} that are being removed`,
+        table,
+        index: `${table}_deleted`,
+        call: Effect.flatMap(RunRepo, (runs) => runs.list({ workspaceId, ...pages }))
+      })),
+      ...(["agents", "provider_keys", "cron_jobs", "conversations"] as const).map((table) => ({
+        what: `the look for ${table} that are being removed`,
+        table,
+        index: `${table}_deleted`,
+        call: Effect.flatMap(RemovalRepo, (removals) => removals.pending(9))
       }))
     ])("$what uses an index", indexUse)
   })

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { CronJobId } from "../../../src/Schemas/Ids.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
 import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
+import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { type IndexUse, indexUse, seeded } from "./IndexUse.ts"
 
@@ -71,7 +72,13 @@ const suite = () =>
         what: `the removal of a job from ${table}`,
         table,
         index,
-        call: Effect.flatMap(CronJobRepo, (jobs) => jobs.remove(`cron_1${table.length}` as CronJobId))
+        call: Effect.gen(function* () {
+          const id = `cron_1${table.length}` as CronJobId
+          yield* (yield* CronJobRepo).remove(id)
+          const removals = yield* RemovalRepo
+          const advance = removals.advance({ kind: "cronJob", id }, 9)
+          yield* Effect.repeat(advance, { while: (count) => count > 0 })
+        })
       }))
     ])("$what uses an index", indexUse)
   })

@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Agent } from "../../../Schemas/Agent.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
+import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
@@ -21,7 +22,7 @@ export const layer = Layer.effect(
     return guard(
       AgentRepo.of({
         insert: (agent) =>
-          Effect.sync(() => {
+          unlessGone(tables, agent, () => {
             agents.set(agent.id, agent)
             return withKey(agent)
           }),
@@ -46,9 +47,9 @@ export const layer = Layer.effect(
             return agents.delete(id)
           }),
         update: (id, patch, at) =>
-          Effect.sync(() => {
+          unlessGone(tables, agents.has(id) ? patch : {}, () => {
             const agent = agents.get(id)
-            if (agent === undefined) return Option.none()
+            if (agent === undefined) return Option.none<Agent>()
             const updated = { ...agent, ...patch, updatedAt: at }
             agents.set(id, updated)
             return Option.some(withKey(updated))

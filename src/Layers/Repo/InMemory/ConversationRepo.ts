@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import { type StoredConversation, toConversation, toPreview } from "../../../Schemas/Conversation.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
+import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
 import { removeRun, Store } from "./Store.ts"
 
@@ -21,7 +22,8 @@ export const layer = Layer.effect(
     return guard(
       ConversationRepo.of({
         ...Messages.make(tables),
-        insert: (conversation) => Effect.sync(() => void conversations.set(conversation.id, conversation)),
+        insert: (conversation) =>
+          unlessGone(tables, conversation, () => void conversations.set(conversation.id, conversation)),
         find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(conversations.get(id)), withAgent)),
         list: ({ limit, offset, projectId, workspaceId }) =>
           Effect.sync(() =>
@@ -39,7 +41,7 @@ export const layer = Layer.effect(
               )
           ),
         setAgent: (id, agentId) =>
-          Effect.sync(() => {
+          unlessGone(tables, conversations.has(id) ? { agentId } : {}, () => {
             const conversation = conversations.get(id)
             if (conversation !== undefined) conversations.set(id, { ...conversation, agentId })
           }),

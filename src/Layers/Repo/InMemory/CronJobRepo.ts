@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
+import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
@@ -20,7 +21,7 @@ export const layer = Layer.effect(
     return guard(
       CronJobRepo.of({
         insert: (job) =>
-          Effect.sync(() => {
+          unlessGone(tables, job, () => {
             cronJobs.set(job.id, job)
             return withAgent(job)
           }),
@@ -35,9 +36,9 @@ export const layer = Layer.effect(
               .map(withAgent)
           ),
         update: (id, patch, at) =>
-          Effect.sync(() => {
+          unlessGone(tables, cronJobs.has(id) ? patch : {}, () => {
             const job = cronJobs.get(id)
-            if (job === undefined) return Option.none()
+            if (job === undefined) return Option.none<StoredCronJob>()
             const updated = { ...job, ...patch, updatedAt: at }
             cronJobs.set(id, updated)
             return Option.some(withAgent(updated))

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
+import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
@@ -53,7 +54,7 @@ export const layer = Layer.effect(
               .sort(inOrder("createdAt"))
           ),
         update: (id, changes, at) =>
-          Effect.sync(() => {
+          unlessGone(tables, workspaces.has(id) ? changes : {}, () => {
             const workspace = workspaces.get(id)
             if (workspace === undefined) return false
             workspaces.set(id, { ...workspace, ...changes, updatedAt: at })

@@ -3,14 +3,17 @@ import * as Layer from "effect/Layer"
 import { Agent } from "../../../Schemas/Agent.ts"
 import { ProviderKeySummary } from "../../../Schemas/ProviderKey.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
-import { makeColumns, referenceOf } from "./Columns.ts"
+import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
+import { goneOf, orGone, orOnlyGone, unlessGone } from "./Named.ts"
+import { isThere } from "./Removed.ts"
+import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const agent = firstRow(Agent)
-const inserted = onlyRow(Agent)
 const agents = rows(Agent)
-const columns = makeColumns(Agent, { providerKey: { read: referenceOf(ProviderKeySummary, "k") } })
+const providerKey = { read: referenceOf(ProviderKeySummary, "k") }
+const columns = makeColumns(Agent, { providerKey })
+const shown = makeColumns(Agent, { providerKey, providerKeyId: { read: "k.id" } }).read("a")
 
 export const layer = Layer.effect(
   AgentRepo,
@@ -18,35 +21,39 @@ export const layer = Layer.effect(
     const { query, sql } = yield* Database
 
     const read = (from: "agents" | "changed") => sql`
-      select ${columns.read("a")}
-      from ${sql.literal(from)} a left join provider_keys k on k.id = a.provider_key_id`
+      select ${shown} from ${sql.literal(from)} a
+      left join provider_keys k on k.id = a.provider_key_id and k.deleted_at is null`
 
     return AgentRepo.of({
       insert: (given) =>
         query(
-          inserted(sql`
-              with changed as (
-                insert into agents ${sql.insert(columns.row(given))}
-                returning *)
-              ${read("changed")}`)
+          agent(sql`
+            with ${goneOf(sql, given)}, changed as (
+              ${insertSelect("agents", columns.row(given), unlessGone(sql))} returning *)
+            ${read("changed")}`).pipe(orOnlyGone(sql, given))
         ),
-      find: (id) => query(agent(sql`${read("agents")} where a.id = ${id}`)),
+      find: (id) => query(agent(sql`${read("agents")} where a.id = ${id} and a.deleted_at is null`)),
       list: ({ projectId, workspaceId }) =>
         query(
           agents(sql`
             ${read("agents")}
-            where a.workspace_id = ${workspaceId}
+            where a.workspace_id = ${workspaceId} and a.deleted_at is null
             ${projectId === undefined ? sql.literal("") : sql`and a.project_id = ${projectId}`}
             order by a.created_at, a.id`)
         ),
-      remove: (id) => query(returnedRow(sql`delete from agents where id = ${id} returning id`)),
+      remove: (id) =>
+        query(
+          returnedRow(sql`
+            update agents set deleted_at = clock_timestamp()
+            where id = ${id} and deleted_at is null returning id`)
+        ),
       update: (id, patch, at) =>
         query(
           agent(sql`
-            with changed as (
+            with ${goneOf(sql, patch)}, changed as (
               update agents set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
-              where id = ${id} returning *)
-            ${read("changed")}`)
+              where id = ${id} and deleted_at is null and not exists (select from gone) returning *)
+            ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "agents", id)))
         )
     })
   })

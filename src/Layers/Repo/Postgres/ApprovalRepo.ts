@@ -61,7 +61,13 @@ export const layer = Layer.effect(
             where a.workspace_id = ${workspaceId} and a.status = 'PENDING' and r.status = 'WAITING_APPROVAL'
             order by a.created_at, a.id limit ${limit} offset ${offset}::bigint`)
         ),
-      find: (id) => query(approval(sql`select ${selected} from approvals a where a.id = ${id}`))
+      find: (id) =>
+        query(
+          approval(sql`
+            select ${selected} from approvals a where a.id = ${id} and not exists (
+              select from runs r join conversations c on c.id = r.conversation_id
+              where r.id = a.run_id and c.deleted_at is not null)`)
+        )
     })
   })
 )

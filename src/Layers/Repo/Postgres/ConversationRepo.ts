@@ -5,16 +5,19 @@ import { AgentReference } from "../../../Schemas/Agent.ts"
 import { MessageRole, StoredConversation, toConversation } from "../../../Schemas/Conversation.ts"
 import { type ConversationId, MessageId, RunId } from "../../../Schemas/Ids.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
-import { makeColumns, referenceOf } from "./Columns.ts"
+import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
 import { Database } from "./Database.ts"
+import { goneOf, orGone, orOnlyGone, unlessGone } from "./Named.ts"
+import { isThere } from "./Removed.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const conversation = firstRow(StoredConversation)
 const agent = { read: referenceOf(AgentReference, "a") }
 const columns = makeColumns(StoredConversation, { agent })
-const Removed = Schema.Struct({ turnId: Schema.NullOr(RunId) })
-const removed = firstRow(Removed)
+const agentId = { read: "a.id" }
+const shown = makeColumns(StoredConversation, { agent, agentId }).read("c")
+const removed = firstRow(Schema.Struct({ turnId: Schema.NullOr(RunId) }))
 const Listed = Schema.Struct({
   ...StoredConversation.fields,
   lastId: Schema.NullOr(MessageId),
@@ -22,9 +25,11 @@ const Listed = Schema.Struct({
   lastContent: Schema.NullOr(Schema.String),
   lastCreatedAt: Schema.NullOr(Schema.Date)
 })
+const inserted = firstRow(Schema.Struct({ id: Schema.String }))
 const listed = rows(Listed)
 const listedColumns = makeColumns(Listed, {
   agent,
+  agentId,
   lastId: { read: "m.id" },
   lastRole: { read: "m.role" },
   lastContent: { read: "left(m.content, 200)" },
@@ -43,12 +48,20 @@ export const layer = Layer.effect(
     return ConversationRepo.of({
       ...Messages.make(database),
       insert: (given) =>
-        query(Effect.asVoid(sql`insert into conversations ${sql.insert(columns.row(given))}`)),
+        query(
+          inserted(sql`
+            with ${goneOf(sql, given)}
+            ${insertSelect("conversations", columns.row(given), unlessGone(sql))} returning id`).pipe(
+            orOnlyGone(sql, given),
+            Effect.asVoid
+          )
+        ),
       find: (id) =>
         query(
           conversation(sql`
-            select ${columns.read("c")} from conversations c left join agents a on a.id = c.agent_id
-            where c.id = ${id}`)
+            select ${shown} from conversations c
+            left join agents a on a.id = c.agent_id and a.deleted_at is null
+            where c.id = ${id} and c.deleted_at is null`)
         ),
       list: ({ limit, offset, projectId, workspaceId }) =>
         query(
@@ -57,12 +70,12 @@ export const layer = Layer.effect(
               select ${listedColumns.read("c")}
               from (
                 select * from conversations
-                where workspace_id = ${workspaceId}
+                where workspace_id = ${workspaceId} and deleted_at is null
                 ${projectId === undefined ? sql.literal("") : sql`and project_id = ${projectId}`}
                 order by updated_at desc, id desc
                 limit ${limit} offset ${offset}::bigint
               ) c
-              left join agents a on a.id = c.agent_id
+              left join agents a on a.id = c.agent_id and a.deleted_at is null
               left join lateral (
                 select * from messages where conversation_id = c.id order by position desc limit 1
               ) m on true
@@ -79,18 +92,31 @@ export const layer = Layer.effect(
           )
         ),
       setAgent: (id, agentId) =>
-        query(Effect.asVoid(sql`update conversations set agent_id = ${agentId} where id = ${id}`)),
+        query(
+          inserted(sql`
+            with ${goneOf(sql, { agentId })}
+            update conversations set agent_id = ${agentId}
+            where id = ${id} and deleted_at is null and not exists (select from gone) returning id`).pipe(
+            orGone(sql, { agentId }, isThere(sql, "conversations", id)),
+            Effect.asVoid
+          )
+        ),
       remove: (id) =>
         query(
           sql.withTransaction(
-            // Whoever ends a turn holds its run first and then the conversation: so does this, of every run. No turn
-            // may begin meanwhile, of which it would hold the conversation first.
+            // Whoever ends a turn holds its run first and then the conversation: so does this. No turn may begin
+            // meanwhile, of which it would hold the conversation first.
             Effect.gen(function* () {
               yield* sql`select pg_advisory_xact_lock(${turnsOf(id)})`
-              yield* sql`select from runs where conversation_id = ${id} order by id for update`
-              return yield* removed(
-                sql`delete from conversations where id = ${id} returning ${makeColumns(Removed, {}).read()}`
-              )
+              yield* sql`
+                delete from runs where status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL') and id = (
+                  select turn_id from conversations where id = ${id} and deleted_at is null)`
+              return yield* removed(sql`
+                with before as (
+                  select id, turn_id from conversations where id = ${id} and deleted_at is null for update
+                )
+                update conversations set deleted_at = clock_timestamp(), turn_id = null from before
+                where conversations.id = before.id returning before.turn_id as "turnId"`)
             })
           )
         ),
@@ -99,7 +125,7 @@ export const layer = Layer.effect(
           returnedRow(sql`
             with beginning as materialized (select pg_advisory_xact_lock_shared(${turnsOf(id)}))
             update conversations set turn_id = ${turnId} from beginning
-            where id = ${id} and turn_id is null returning id`)
+            where id = ${id} and turn_id is null and deleted_at is null returning id`)
         )
     })
   })

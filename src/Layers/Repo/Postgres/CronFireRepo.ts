@@ -8,6 +8,7 @@ import { ago, now } from "./CronFireRepo/Clock.ts"
 import * as Due from "./CronFireRepo/Due.ts"
 import * as Ledger from "./CronFireRepo/Ledger.ts"
 import { Database } from "./Database.ts"
+import { isThere } from "./Removed.ts"
 import { count, rows } from "./Rows.ts"
 
 const fires = rows(StoredFire)
@@ -26,7 +27,7 @@ export const layer = Layer.effect(
       list: ({ cronJobId, limit, offset }) =>
         query(
           fires(sql`
-            select ${fireColumns} from cron_fires where cron_job_id = ${cronJobId}
+            select ${fireColumns} from cron_fires where cron_job_id = ${cronJobId} and ${isThere(sql, "cron_jobs", cronJobId)}
             order by scheduled_at desc limit ${limit} offset ${offset}::bigint`)
         ),
       forget: (keepMillis, limit) =>

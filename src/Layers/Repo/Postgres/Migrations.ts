@@ -10,6 +10,7 @@ import * as Turns from "./migrations/0006_turns.ts"
 import * as CronFires from "./migrations/0007_cron_fires.ts"
 import * as Bindings from "./migrations/0008_bindings.ts"
 import * as OutputLimits from "./migrations/0010_output_limits.ts"
+import * as Removals from "./migrations/0011_removals.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -32,6 +33,7 @@ export const migrate = Migrator.make({})({
     "0006_turns": migration(Turns.statements),
     "0007_cron_fires": migration(CronFires.statements),
     "0008_bindings": migration(Bindings.statements),
-    "0010_output_limits": migration(OutputLimits.statements)
+    "0010_output_limits": migration(OutputLimits.statements),
+    "0011_removals": migration(Removals.statements)
   })
 })

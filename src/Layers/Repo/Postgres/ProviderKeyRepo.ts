@@ -18,21 +18,37 @@ export const layer = Layer.effect(
     return ProviderKeyRepo.of({
       insert: (given) =>
         query(Effect.asVoid(sql`insert into provider_keys ${sql.insert(columns.row(given))}`)),
-      find: (id) => query(providerKey(sql`select ${selected} from provider_keys k where k.id = ${id}`)),
+      find: (id) =>
+        query(
+          providerKey(
+            sql`select ${selected} from provider_keys k where k.id = ${id} and k.deleted_at is null`
+          )
+        ),
       list: (workspaceId) =>
         query(
           providerKeys(sql`
             select ${selected} from provider_keys k
-            where k.workspace_id = ${workspaceId} order by k.created_at, k.id`)
+            where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)
         ),
       usable: (workspaceId) =>
         query(
           providerKeys(sql`
             select ${selected} from provider_keys k join workspaces w on w.id = k.workspace_id
-            where k.workspace_id = ${workspaceId}
+            where k.workspace_id = ${workspaceId} and k.deleted_at is null
             order by k.id is distinct from w.default_provider_key_id, k.created_at, k.id`)
         ),
-      remove: (id) => query(returnedRow(sql`delete from provider_keys where id = ${id} returning id`))
+      remove: (id) =>
+        query(
+          returnedRow(sql`
+            with marked as (
+              update provider_keys set deleted_at = clock_timestamp(), sealed_api_key = null
+              where id = ${id} and deleted_at is null returning id, workspace_id
+            ), reset as (
+              update workspaces set default_provider_key_id = null
+              where id in (select workspace_id from marked) and default_provider_key_id = ${id}
+            )
+            select id from marked`)
+        )
     })
   })
 )

@@ -5,6 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import { kindOf, StoredRun, Turn } from "../../../Schemas/Run.ts"
 import { Usage } from "../../../Schemas/Usage.ts"
 import { insertSelect, makeColumns, objectOf, recordset } from "./Columns.ts"
+import { unlessMarked } from "./Removed.ts"
 
 /** A run as its table has it: flat. */
 const RunRow = Schema.Struct({
@@ -28,6 +29,9 @@ const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
 /** What is behind `select`, for rows that `StoredRun` decodes. */
 export const runColumns = makeColumns(StoredRun, {
   connectorIds: "json",
+  agentId: { read: unlessMarked("agent_id", "agents") },
+  cronJobId: { read: unlessMarked("cron_job_id", "cron_jobs") },
+  providerKeyId: { read: unlessMarked("provider_key_id", "provider_keys") },
   turn: { read: `case when kind = 'turn' then ${objectOf(Turn)} end` },
   usage: { read: objectOf(Usage) }
 }).read()

@@ -8,6 +8,7 @@ import type { Execution } from "../../../Services/RunRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { keeping } from "./EventBatches.ts"
+import { isReadable } from "./Removed.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const Glance = Schema.Struct({ status: RunStatus, lastId: Schema.Int })
@@ -48,11 +49,16 @@ export const layer = Layer.effect(
               where run_id = ${id} and last_id > ${after}::bigint and first_id >= coalesce((
                 select max(first_id) from run_events
                 where run_id = ${id} and first_id <= ${after}::bigint), 0)
+                and ${isReadable(sql, id)}
               order by first_id limit ${limit}`),
             (found) => found.flatMap(({ events }) => events.filter((event) => event.id > after))
           )
         ),
-      glance: (id) => query(glance(sql`select ${glanceColumns.read()} from runs where id = ${id}`)),
+      glance: (id) =>
+        query(
+          glance(sql`
+            select ${glanceColumns.read()} from runs where id = ${id} and ${isReadable(sql, id)}`)
+        ),
       truncate: (execution, from, to) =>
         query(
           returnedRow(sql`

@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import { StoredRun } from "../../../Schemas/Run.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
+import { isReadable, isThere } from "./Removed.ts"
 import { count, firstRow, rows } from "./Rows.ts"
 import { runColumns } from "./RunColumns.ts"
 import * as Claims from "./RunRepo/Claims.ts"
@@ -26,14 +27,19 @@ export const layer = Layer.effect(
       ...Losses.make(database),
       ...Ends.make(database),
       ...Prune.make(database),
-      find: (id) => query(storedRun(sql`select ${runColumns} from runs where id = ${id}`)),
+      find: (id) =>
+        query(storedRun(sql`select ${runColumns} from runs where id = ${id} and ${isReadable(sql, id)}`)),
       list: ({ agentId, cronJobId, limit, offset, projectId, status, workspaceId }) => {
         const matching = sql.and([
           sql`kind = 'task' and workspace_id = ${workspaceId}`,
           ...(projectId === undefined ? [] : [sql`project_id = ${projectId}`]),
           ...(status === undefined ? [] : [sql`status = ${status}`]),
-          ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
-          ...(cronJobId === undefined ? [] : [sql`cron_job_id = ${cronJobId}`])
+          ...(agentId === undefined
+            ? []
+            : [sql`agent_id = ${agentId} and ${isThere(sql, "agents", agentId)}`]),
+          ...(cronJobId === undefined
+            ? []
+            : [sql`cron_job_id = ${cronJobId} and ${isThere(sql, "cron_jobs", cronJobId)}`])
         ])
         return query(
           Effect.all({

@@ -6,26 +6,30 @@ import { Member, Role, Workspace, WorkspaceView } from "../../../Schemas/Workspa
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import { goneOf, orGone } from "./Named.ts"
+import { unlessMarked } from "./Removed.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const workspace = firstRow(Workspace)
 const columns = makeColumns(Workspace, {})
+const defaultProviderKeyId = { read: unlessMarked("default_provider_key_id", "provider_keys") }
+const shown = makeColumns(Workspace, { defaultProviderKeyId }).read("w")
 const workspaces = rows(WorkspaceView)
-const viewColumns = makeColumns(WorkspaceView, { role: { read: "m.role" } })
+const viewColumns = makeColumns(WorkspaceView, { role: { read: "m.role" }, defaultProviderKeyId })
 const members = rows(Member)
 const memberColumns = makeColumns(Member, { email: { read: "u.email" } })
+const updated = firstRow(Schema.Struct({ id: Schema.String }))
 const membership = firstRow(Schema.Struct({ role: Role }))
 
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { query, sql } = yield* Database
-    const selected = columns.read("w")
     return WorkspaceRepo.of({
       insert: (given) => query(Effect.asVoid(sql`insert into workspaces ${sql.insert(columns.row(given))}`)),
-      find: (id) => query(workspace(sql`select ${selected} from workspaces w where w.id = ${id}`)),
+      find: (id) => query(workspace(sql`select ${shown} from workspaces w where w.id = ${id}`)),
       lock: (id) =>
-        query(workspace(sql`select ${selected} from workspaces w where w.id = ${id} for no key update`)),
+        query(workspace(sql`select ${shown} from workspaces w where w.id = ${id} for no key update`)),
       list: (userId) =>
         query(
           workspaces(sql`
@@ -35,9 +39,13 @@ export const layer = Layer.effect(
         ),
       update: (id, { defaultProviderKeyId, name }, updatedAt) =>
         query(
-          returnedRow(sql`
+          updated(sql`
+            with ${goneOf(sql, { defaultProviderKeyId })}
             update workspaces set ${sql.update(columns.changes({ name, defaultProviderKeyId, updatedAt }))}
-            where id = ${id} returning id`)
+            where id = ${id} and not exists (select from gone) returning id`).pipe(
+            orGone(sql, { defaultProviderKeyId }),
+            Effect.map(Option.isSome)
+          )
         ),
       members: (id) =>
         query(

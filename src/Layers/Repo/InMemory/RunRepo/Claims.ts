@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { StoredRun } from "../../../../Schemas/Run.ts"
 import type { RunRepo } from "../../../../Services/RunRepo.ts"
+import { unlessGone } from "../Named.ts"
 import { inOrder } from "../Order.ts"
 import { isLatest, keepEvents, type Tables } from "../Store.ts"
 import { moment } from "./Moment.ts"
@@ -34,13 +35,15 @@ const hasRoom = (tables: Tables, { turn, workspaceId }: StoredRun, perWorkspace:
 /** Who executes a run first, and for how long. */
 export const make = (tables: Tables): Pick<RunRepo["Service"], "insert" | "claim" | "renew"> => ({
   insert: (run, claimant, batches) =>
-    Effect.map(moment, (at) => {
-      tables.runs.set(run.id, run)
-      keepEvents(tables, run.id, batches)
-      if (claimant === undefined || !hasRoom(tables, run, claimant.perWorkspace)) return false
-      tables.runs.set(run.id, { ...start(tables, run, claimant, at), updatedAt: run.updatedAt })
-      return true
-    }),
+    Effect.flatMap(moment, (at) =>
+      unlessGone(tables, run, () => {
+        tables.runs.set(run.id, run)
+        keepEvents(tables, run.id, batches)
+        if (claimant === undefined || !hasRoom(tables, run, claimant.perWorkspace)) return false
+        tables.runs.set(run.id, { ...start(tables, run, claimant, at), updatedAt: run.updatedAt })
+        return true
+      })
+    ),
   claim: ({ limit, perWorkspace, ...claimant }) =>
     Effect.map(moment, (at) => {
       const picked =

@@ -5,6 +5,7 @@ import { Usage } from "../../../../Schemas/Usage.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
+import { isThere } from "../Removed.ts"
 import { returnedRow, rows } from "../Rows.ts"
 
 const messages = rows(Message)
@@ -30,7 +31,8 @@ export const make = ({
       query(
         messages(sql`
           select ${messageColumns.read()}
-          from messages where conversation_id = ${id} order by position`)
+          from messages where conversation_id = ${id} and ${isThere(sql, "conversations", id)}
+          order by position`)
       ),
     history: (id, maximumBytes) =>
       query(
@@ -39,7 +41,8 @@ export const make = ({
             select *, sum(size) over (order by position desc) - size as newer from (
               select position, role, content, parts,
                 octet_length(content) + coalesce(octet_length(parts::text), 0) as size
-              from messages where conversation_id = ${id} order by position desc limit ${mostHistory}
+              from messages where conversation_id = ${id} and ${isThere(sql, "conversations", id)}
+              order by position desc limit ${mostHistory}
             ) newest
           ) sized
           where newer < ${maximumBytes}::bigint order by position`)
@@ -48,7 +51,8 @@ export const make = ({
       query(
         returnedRow(sql`
           with touched as (
-            update conversations set updated_at = ${message.createdAt} where id = ${id} returning id)
+            update conversations set updated_at = ${message.createdAt}
+            where id = ${id} and deleted_at is null returning id)
           ${insertMessage(messageColumns.row(message))}
           returning id`)
       ),
@@ -56,7 +60,8 @@ export const make = ({
       query(
         returnedRow(sql`
           with touched as (
-            update conversations set updated_at = greatest(updated_at, ${reply.createdAt}::timestamptz) where id = ${id}
+            update conversations set updated_at = greatest(updated_at, ${reply.createdAt}::timestamptz)
+            where id = ${id} and deleted_at is null
             returning id
           ), added as (
             ${insertMessage(replyColumns.row({ ...reply, ...usage, parts }))}

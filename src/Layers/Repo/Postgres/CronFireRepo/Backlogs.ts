@@ -27,7 +27,7 @@ export const make = ({
         claimedBacklog(sql`
           select ${backlogColumns}, b.missed_until as until,
             greatest(b.missed_from, date_trunc('second', ${ago(sql, keepMillis)})) as "from", ${sql.literal(clockText)} as at
-          from cron_backlogs b join cron_jobs c on c.id = b.cron_job_id
+          from cron_backlogs b join cron_jobs c on c.id = b.cron_job_id and c.deleted_at is null
           limit 1 for update of b skip locked for key share of c skip locked`),
         Option.map(({ at, ...backlog }) => ({ at, backlog }))
       )

@@ -7,13 +7,16 @@ import { DueJob } from "../../../../Schemas/CronFire.ts"
 import type { CronFireRepo } from "../../../../Services/CronFireRepo.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
+import { unlessMarked } from "../Removed.ts"
 import { firstRow, rows } from "../Rows.ts"
 import { clockText, now } from "./Clock.ts"
 
 const wait = firstRow(Schema.Struct({ millis: Schema.Finite }))
 const Locked = Schema.Struct({ id: Schema.String, agentId: Schema.NullOr(Schema.String) })
 const locked = rows(Locked)
-const lockedColumns = makeColumns(Locked, {}).read()
+// A job whose agent is being removed has none any more.
+const agentId = { read: unlessMarked("agent_id", "agents") }
+const lockedColumns = makeColumns(Locked, { agentId }).read()
 const AgentState = Schema.Struct({ id: Schema.String, isActive: Schema.Boolean })
 const agents = rows(AgentState)
 const agentColumns = makeColumns(AgentState, {}).read()
@@ -21,6 +24,7 @@ const agentColumns = makeColumns(AgentState, {}).read()
 const Due = Schema.Struct({ ...DueJob.fields, at: Schema.Date })
 const dueJobs = rows(Due)
 const dueColumns = makeColumns(Due, {
+  agentId,
   slot: { read: "next_fire_at" },
   // Known since the agents were locked.
   agentIsActive: { read: "true" },

@@ -5,39 +5,25 @@ import { RunStatus, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
 import type { Database } from "../Database.ts"
 import { keeping } from "../EventBatches.ts"
-import { onlyRow } from "../Rows.ts"
+import { goneOf, orOnlyGone } from "../Named.ts"
+import { firstRow } from "../Rows.ts"
 import { insertRun } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
 
-const inserted = onlyRow(Schema.Struct({ status: RunStatus }))
+const inserted = firstRow(Schema.Struct({ status: RunStatus }))
 
-/** `workspace as (…), … room as (…)`: a row of `room` if the workspace has a place that no run waits for. */
-const roomFor = (sql: PgClient, given: StoredRun, perWorkspace: number) => {
-  // Before the counts of the workspace, for which others may wait with a run that a removal of these waits for.
-  const named = [
-    { name: "agent", table: "agents", id: given.agentId },
-    { name: "job", table: "cron_jobs", id: given.cronJobId },
-    { name: "key", table: "provider_keys", id: given.providerKeyId }
-  ].filter(({ id }) => id !== null && perWorkspace > 0)
-  const referred = named.map(
-    ({ id, name, table }) => sql`
-    ${sql.literal(name)} as materialized (
-      select id from ${sql.literal(table)} where id = ${id} for key share
-    ), `
-  )
-  const locked = named.map(({ name }) => sql.literal(` and (select count(*) from ${name}) >= 0`))
-  return sql`
-    workspace as materialized (
-      select id from workspaces
-      where id = ${given.workspaceId} and ${perWorkspace}::int > 0
-      for key share
-    ), ${sql.join("", false)(referred)}room as (
-      select 1 from run_slots
-      where workspace_id = (select id from workspace) and queued = 0${sql.join("", false)(locked)}
-        and running < ${perWorkspace}::int
-      for update
-    )`
-}
+/** `workspace as (…), room as (…)`: a row of `room` if the workspace has a place that no run waits for. */
+const roomFor = (sql: PgClient, given: StoredRun, perWorkspace: number) => sql`
+  workspace as materialized (
+    select id from workspaces
+    where id = ${given.workspaceId} and ${perWorkspace}::int > 0
+    for key share
+  ), room as (
+    select 1 from run_slots
+    where workspace_id = (select id from workspace) and queued = 0 and not exists (select from gone)
+      and running < ${perWorkspace}::int
+    for update
+  )`
 
 /** The run out of `free`, which says whether it starts at once. */
 const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefined) =>
@@ -51,7 +37,7 @@ const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefi
       lease_until: sql`case when free then ${leaseEnd(sql, start?.leaseMillis ?? 0)} end`,
       started_at: sql`case when free then clock_timestamp() else ${given.startedAt}::timestamptz end`
     },
-    sql.literal("free")
+    sql.literal("free where not exists (select from gone)")
   )
 
 export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "insert"> => ({
@@ -59,15 +45,17 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
     const isTurn = given.turn !== null
     const perWorkspace = isTurn ? 0 : (start?.perWorkspace ?? 0)
     return query(
-      Effect.map(
-        inserted(sql`
-          with ${roomFor(sql, given, perWorkspace)}, free as (
-            select ${isTurn && start !== undefined}::boolean or exists (select from room) as free
-          ), made as (
-            ${insertStarted(sql, given, start)}
-            returning id, status)${keeping(sql, "made", events)}
-          select status from made`),
-        ({ status }) => start !== undefined && status === "RUNNING"
+      // What it names is locked before the counts of the workspace, for which others may wait with a run that the last
+      // step of a removal waits for.
+      inserted(sql`
+        with ${goneOf(sql, given)}, ${roomFor(sql, given, perWorkspace)}, free as (
+          select ${isTurn && start !== undefined}::boolean or exists (select from room) as free
+        ), made as (
+          ${insertStarted(sql, given, start)}
+          returning id, status)${keeping(sql, "made", events)}
+        select status from made`).pipe(
+        orOnlyGone(sql, given),
+        Effect.map(({ status }) => start !== undefined && status === "RUNNING")
       )
     )
   }
