@@ -91,12 +91,12 @@ export class Runs extends Context.Service<
     Runs,
     Effect.gen(function* () {
       const access = yield* Access
-      const cronJobs = yield* CronJobRepo
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* RunRepo
       const engine = yield* Engine
       const journals = yield* RunJournal
+      const ofJob = yield* makeOfJob
       const runEvents = yield* RunEvents
       const signals = yield* Signals
 
@@ -112,13 +112,6 @@ export class Runs extends Context.Service<
           toRun(run)
         )
 
-      const ofJob = Effect.fnUntraced(function* (user: User, id: CronJobId) {
-        const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
-        const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
-        yield* Effect.fromResult(requireActive(agent))
-        return yield* submit(runOfJob(job, yield* ids.make<RunId>("run"), yield* now))
-      })
-
       return Runs.of({
         create: Effect.fn("Runs.create")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
@@ -129,12 +122,9 @@ export class Runs extends Context.Service<
           return yield* orUnknown(submit(run))
         }),
         createOfJob: Effect.fn("Runs.createOfJob")((user, id) =>
-          ofJob(user, id).pipe(
+          Effect.flatMap(ofJob(user, id), submit).pipe(
             // A job whose agent was just deleted goes on without one; one that was itself is not found.
-            Effect.retry({
-              times: 1,
-              while: ({ _tag }) => _tag === "ReferenceGone" || _tag === "InvalidInput"
-            }),
+            Effect.retry({ times: 1, while: isGone }),
             Effect.catchTag("ReferenceGone", () => notFound("cron job"))
           )
         ),
@@ -178,3 +168,20 @@ export class Runs extends Context.Service<
     })
   )
 }
+
+/** A run of a cron job as the job is now. */
+const makeOfJob = Effect.gen(function* () {
+  const access = yield* Access
+  const cronJobs = yield* CronJobRepo
+  const ids = yield* Ids
+  const references = yield* References
+
+  return Effect.fnUntraced(function* (user: User, id: CronJobId) {
+    const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
+    const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
+    yield* Effect.fromResult(requireActive(agent))
+    return runOfJob(job, yield* ids.make<RunId>("run"), yield* now)
+  })
+})
+
+const isGone = ({ _tag }: { readonly _tag: string }) => _tag === "ReferenceGone" || _tag === "InvalidInput"

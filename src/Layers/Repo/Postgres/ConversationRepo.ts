@@ -3,21 +3,21 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { AgentReference } from "../../../Schemas/Agent.ts"
 import { MessageRole, StoredConversation, toConversation } from "../../../Schemas/Conversation.ts"
-import { type ConversationId, MessageId, RunId } from "../../../Schemas/Ids.ts"
+import { MessageId } from "../../../Schemas/Ids.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
+import * as Turns from "./ConversationRepo/Turns.ts"
 import { Database } from "./Database.ts"
 import { goneOf, orGone, orOnlyGone, unlessGone } from "./Named.ts"
 import { isThere } from "./Removed.ts"
-import { firstRow, returnedRow, rows } from "./Rows.ts"
+import { firstRow, rows } from "./Rows.ts"
 
 const conversation = firstRow(StoredConversation)
 const agent = { read: referenceOf(AgentReference, "a") }
 const columns = makeColumns(StoredConversation, { agent })
 const agentId = { read: "a.id" }
 const shown = makeColumns(StoredConversation, { agent, agentId }).read("c")
-const removed = firstRow(Schema.Struct({ turnId: Schema.NullOr(RunId) }))
 const Listed = Schema.Struct({
   ...StoredConversation.fields,
   lastId: Schema.NullOr(MessageId),
@@ -42,11 +42,9 @@ export const layer = Layer.effect(
     const database = yield* Database
     const { query, sql } = database
 
-    /** What a turn that begins and the removal of its conversation both lock. */
-    const turnsOf = (id: ConversationId) => sql`hashtextextended(${id}, 0)`
-
     return ConversationRepo.of({
       ...Messages.make(database),
+      ...Turns.make(database),
       insert: (given) =>
         query(
           inserted(sql`
@@ -100,32 +98,6 @@ export const layer = Layer.effect(
             orGone(sql, { agentId }, isThere(sql, "conversations", id)),
             Effect.asVoid
           )
-        ),
-      remove: (id) =>
-        query(
-          sql.withTransaction(
-            // Whoever ends a turn holds its run first and then the conversation: so does this. No turn may begin
-            // meanwhile, of which it would hold the conversation first.
-            Effect.gen(function* () {
-              yield* sql`select pg_advisory_xact_lock(${turnsOf(id)})`
-              yield* sql`
-                delete from runs where status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL') and id = (
-                  select turn_id from conversations where id = ${id} and deleted_at is null)`
-              return yield* removed(sql`
-                with before as (
-                  select id, turn_id from conversations where id = ${id} and deleted_at is null for update
-                )
-                update conversations set deleted_at = clock_timestamp(), turn_id = null from before
-                where conversations.id = before.id returning before.turn_id as "turnId"`)
-            })
-          )
-        ),
-      claimTurn: (id, turnId) =>
-        query(
-          returnedRow(sql`
-            with beginning as materialized (select pg_advisory_xact_lock_shared(${turnsOf(id)}))
-            update conversations set turn_id = ${turnId} from beginning
-            where id = ${id} and turn_id is null and deleted_at is null returning id`)
         )
     })
   })

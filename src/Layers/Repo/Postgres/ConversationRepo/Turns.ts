@@ -1,0 +1,45 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { type ConversationId, RunId } from "../../../../Schemas/Ids.ts"
+import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
+import type { Database } from "../Database.ts"
+import { firstRow, returnedRow } from "../Rows.ts"
+
+const removed = firstRow(Schema.Struct({ turnId: Schema.NullOr(RunId) }))
+
+/** What a turn that begins and the removal of its conversation both lock. */
+const turnsOf = (sql: PgClient, id: ConversationId) => sql`hashtextextended(${id}, 0)`
+
+/** Which turn answers in a conversation, and the end of both. */
+export const make = ({
+  query,
+  sql
+}: Database["Service"]): Pick<ConversationRepo["Service"], "remove" | "claimTurn"> => ({
+  remove: (id) =>
+    query(
+      sql.withTransaction(
+        // Whoever ends a turn holds its run first and then the conversation: so does this. No turn may begin
+        // meanwhile, of which it would hold the conversation first.
+        Effect.gen(function* () {
+          yield* sql`select pg_advisory_xact_lock(${turnsOf(sql, id)})`
+          yield* sql`
+            delete from runs where status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL') and id = (
+              select turn_id from conversations where id = ${id} and deleted_at is null)`
+          return yield* removed(sql`
+            with before as (
+              select id, turn_id from conversations where id = ${id} and deleted_at is null for update
+            )
+            update conversations set deleted_at = clock_timestamp(), turn_id = null from before
+            where conversations.id = before.id returning before.turn_id as "turnId"`)
+        })
+      )
+    ),
+  claimTurn: (id, turnId) =>
+    query(
+      returnedRow(sql`
+        with beginning as materialized (select pg_advisory_xact_lock_shared(${turnsOf(sql, id)}))
+        update conversations set turn_id = ${turnId} from beginning
+        where id = ${id} and turn_id is null and deleted_at is null returning id`)
+    )
+})
