@@ -99,6 +99,10 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* agents.list({ workspaceId: job.workspaceId }), [])
         assert.deepStrictEqual(yield* agents.update(agentId, { name: "New" }, at(9)), Option.none())
         assert.isFalse(yield* agents.remove(agentId))
+        // Its jobs go on without one.
+        const { jobs: due } = yield* (yield* Transaction).atomically((yield* CronFireRepo).claim(1_000))
+        const fired = due.find(({ id }) => id === job.id)
+        assert.deepStrictEqual([fired?.agentId, fired?.agentIsActive], [null, true])
         // Whatever is written meanwhile.
         const other = yield* makeRun(job.workspaceId, { status: "PENDING" })
         yield* runs.cancel(other.id, at(1))

@@ -128,6 +128,19 @@ const suite = () => {
     })
   )
 
+  it.live("the secret of a provider key is wiped with the answer", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(1)
+      const [sql, keys] = [yield* on(0, PgClient), yield* on(0, ProviderKeyRepo)]
+      const key = yield* on(0, Effect.flatMap(makeWorkspace, makeProviderKey))
+      const sealed = { ...key, id: `${key.id}s` as typeof key.id, hasApiKey: true, sealedApiKey: "sealed" }
+      yield* keys.insert(sealed)
+      yield* keys.remove(sealed.id)
+      const kept = yield* sql`select sealed_api_key from provider_keys where id = ${sealed.id}`
+      assert.deepStrictEqual(kept, [{ sealed_api_key: null }])
+    })
+  )
+
   it.live("whatever names what can be removed lets go of it first", () =>
     Effect.gen(function* () {
       const { on } = yield* makeNodes(1)
