@@ -10,6 +10,7 @@ import type { ModelChoice } from "../../Schemas/ModelChoice.ts"
 import { thinking, thinkingWithout } from "../../Schemas/RunEvent.ts"
 import { absenceNote, type ToolUnavailable } from "../../Schemas/ToolAbsence.ts"
 import { bound, unbound } from "../../Schemas/ToolBinding.ts"
+import { DatabaseHealth } from "../DatabaseHealth.ts"
 import { Inference } from "../Inference.ts"
 import { Settings } from "../Settings.ts"
 import { askModel } from "./AskModel.ts"
@@ -69,6 +70,7 @@ export class AgentLoop extends Context.Service<
   static readonly layer = Layer.effect(
     AgentLoop,
     Effect.gen(function* () {
+      const health = yield* DatabaseHealth
       const inference = yield* Inference
       const settings = yield* Settings
       const awaitTool = yield* ToolWait.make
@@ -119,7 +121,8 @@ export class AgentLoop extends Context.Service<
             index,
             steps,
             { ...input, awaitTool, toolbox },
-            settings
+            settings,
+            health
           )
           transcript.push({ role: "tool", results })
           index += toolCalls.length

@@ -2,7 +2,6 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { notMade, rejection, toolChanged } from "../../Schemas/Approval.ts"
 import { storableJson } from "../../Schemas/Json.ts"
-import { tooSlow } from "../../Schemas/Limits.ts"
 import { cutResult } from "../../Schemas/Prompt.ts"
 import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
 import { isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
@@ -28,13 +27,12 @@ export interface Calling {
 
 /**
  * Calls a tool, if there is one and it may be called: one that has changed, only if nobody had to allow it, as it was
- * or as it is. What goes wrong in it is a result for the model, cut to a size that can be kept; taking longer than
- * `timeoutMillis` ends the work. One that can't be had is `ToolUnavailable` where the run `waits` for it.
+ * or as it is. What goes wrong in it is a result for the model, cut to a size that can be kept. One that can't be had
+ * is `ToolUnavailable` where the run `waits` for it.
  */
 export const callTool = Effect.fn("Engine.callTool")(function* (
   call: ToolCall,
-  { destination, permission, permit, waits }: Calling,
-  timeoutMillis: number
+  { destination, permission, permit, waits }: Calling
 ) {
   const startedAt = yield* monotonicMillis
   const isApproved = permission.type === "allowed" && permission.isApproved
@@ -55,11 +53,7 @@ export const callTool = Effect.fn("Engine.callTool")(function* (
             Effect.catchIf(
               (error) => !waits && error._tag === "ToolUnavailable",
               ({ error }) => Effect.succeed(failed(notMade(error, isApproved)))
-            ),
-            Effect.timeoutOrElse({
-              duration: timeoutMillis,
-              orElse: () => Effect.fail(tooSlow("tool_time", `the tool ${call.name}`, timeoutMillis))
-            })
+            )
           )
   const durationMs = Math.round((yield* monotonicMillis) - startedAt)
   const kept = cutResult(storableJson(result))

@@ -7,11 +7,12 @@ import { toolAnswered, toolCalled } from "../../Schemas/RunEvent.ts"
 import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
 import type { ToolUnavailable } from "../../Schemas/ToolAbsence.ts"
 import type { BoundCall, ToolBinding } from "../../Schemas/ToolBinding.ts"
+import type { DatabaseHealth } from "../DatabaseHealth.ts"
 import type { SettingsShape } from "../Settings.ts"
 import { IdempotencyKey } from "../ToolSource.ts"
+import { withinLimit } from "./CallLimit.ts"
 import { allowed, brokenOff, callTool, type Permission } from "./CallTool.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
-import { patiently } from "./Patience.ts"
 import { type Steps, step } from "./Step.ts"
 import type { Toolbox } from "./Toolbox.ts"
 import type { AwaitTool } from "./ToolWait.ts"
@@ -60,7 +61,8 @@ export const callTools = Effect.fnUntraced(function* (
   first: number,
   steps: Steps,
   { awaitTool, key, permit, toolbox }: Calling & { readonly awaitTool: AwaitTool; readonly toolbox: Toolbox },
-  { toolConcurrency, toolTimeoutMillis }: SettingsShape
+  { toolConcurrency, toolTimeoutMillis }: SettingsShape,
+  health: DatabaseHealth["Service"]
 ) {
   // All or none: a call that has begun is not cut off by the one that is too many.
   if (first + calls.length > steps.most) return yield* stepsExceeded(steps.most)
@@ -90,7 +92,7 @@ export const callTools = Effect.fnUntraced(function* (
       first + position,
       "tool",
       // Who waits for a tool holds up no other call.
-      patiently(callTool(call, calling, toolTimeoutMillis))
+      withinLimit(callTool(call, calling), { health, millis: toolTimeoutMillis, name: call.name })
         .pipe(places.withPermits(1), awaitTool)
         .pipe(Effect.provideService(IdempotencyKey, `${key}/${call.id}`))
     )

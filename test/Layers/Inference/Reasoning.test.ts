@@ -6,6 +6,7 @@ import { lasting } from "../../../src/Schemas/Conversation.ts"
 import type { PromptMessage } from "../../../src/Schemas/Inference.ts"
 import { JournalStep } from "../../../src/Schemas/Journal.ts"
 import type { RunEvent } from "../../../src/Schemas/RunEvent.ts"
+import { DatabaseHealth } from "../../../src/Services/DatabaseHealth.ts"
 import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
 import { Inference } from "../../../src/Services/Inference.ts"
 import { Lifecycle } from "../../../src/Services/Lifecycle.ts"
@@ -55,6 +56,7 @@ const work = Effect.fnUntraced(function* (
   const layer = AgentLoop.layer.pipe(
     Layer.provide(Layer.succeed(Inference, { model: () => Effect.succeed({ stream }) })),
     Layer.provide(Lifecycle.layer),
+    Layer.provide(Layer.succeed(DatabaseHealth, { check: Effect.void })),
     Layer.provide(Layer.succeed(Settings, Settings.defaults))
   )
   const input = makeInput({ tools: [echo], events, journal: { finished, record } })
