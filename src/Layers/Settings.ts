@@ -100,6 +100,7 @@ export const layer = Layer.effect(
       maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
       modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
       modelIdleMillis: yield* seconds("AGENTD_MODEL_IDLE_SECONDS", defaults.modelIdleMillis, 3600),
+      memorySearchMillis: defaults.memorySearchMillis,
       toolConcurrency: defaults.toolConcurrency,
       historyTokens: yield* whole("AGENTD_HISTORY_TOKENS", defaults.historyTokens, 1000, 10_000_000),
       toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),

@@ -7,6 +7,26 @@ export const MemoryKey = text(1, 255)
 export const MemoryValue = text(0, 100_000)
 export const MemoryCategory = text(1, 100)
 
+/**
+ * What a search compares with its query, so that it takes no longer the more there is: the latest entries up to so
+ * many, the last of which may go over so many bytes.
+ */
+export const searchedEntries = 10_000
+export const searchedBytes = 8 * 1024 * 1024
+
+/** How much of a value is looked up by its words, in code points: the index of PostgreSQL says the same. */
+export const indexedLength = 8192
+
+/** A search took longer than it may; other work of the store goes on. */
+export class MemoryTooSlow extends Schema.TaggedError<MemoryTooSlow>()("MemoryTooSlow", {}) {}
+
+/** What of a text, or of a query, counts as words; a query that is long has those of its beginning. */
+export const spaced = (text: string): string => text.replace(/[!-/:-@[-`{-~]/g, " ")
+export const wordsOfQuery = (query: string): string =>
+  spaced(query.length <= longestWords ? query : query.slice(0, longestWords).replace(/\S+$/u, ""))
+
+const longestWords = 200
+
 /** The category of a new entry that names none (specification, Memory entry). */
 export const defaultCategory = "general"
 

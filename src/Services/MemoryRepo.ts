@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
-import type { MemoryEntry } from "../Schemas/MemoryEntry.ts"
+import type { MemoryEntry, MemoryTooSlow } from "../Schemas/MemoryEntry.ts"
 
 /** The memory of a workspace: values by key, per project or for the workspace as a whole. */
 export class MemoryRepo extends Context.Service<
@@ -34,13 +34,16 @@ export class MemoryRepo extends Context.Service<
     readonly remove: (id: MemoryEntryId) => Effect.Effect<boolean, Unavailable>
     /**
      * Up to `limit` entries of the project and of the workspace as a whole whose key, value or category
-     * contains `query` (case does not matter; all without one), the latest written first.
+     * contains `query` (case does not matter; all without one), the latest written first. Bounded: compared
+     * are the latest entries up to `searchedBytes`, and as much of those that have all words of the query in
+     * key, category or the first `indexedLength` characters of the value. `MemoryTooSlow` where the store
+     * is there, but did not finish this search within `Settings.memorySearchMillis`.
      */
     readonly search: (filter: {
       readonly workspaceId: WorkspaceId
       readonly projectId: ProjectId | null
       readonly query?: string | undefined
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<MemoryEntry>, Unavailable>
+    }) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryTooSlow | Unavailable>
   }
 >()("agentd/Services/MemoryRepo") {}

@@ -28,6 +28,8 @@ export interface SettingsShape {
   readonly toolTimeoutMillis: number
   /** How long a task waits for a tool that can't be had. */
   readonly toolWaitMillis: number
+  /** How long the database may take over one search of the memory, out of `toolTimeoutMillis`. */
+  readonly memorySearchMillis: number
   /** How many tool calls of one model answer run at the same time. */
   readonly toolConcurrency: number
   /** How much of a conversation a model is shown, in tokens as `Schemas/Prompt.ts` estimates them. */
@@ -64,6 +66,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     modelIdleMillis: 60_000,
     toolTimeoutMillis: 60_000,
     toolWaitMillis: 300_000,
+    memorySearchMillis: 5_000,
     toolConcurrency: 8,
     historyTokens: 100_000,
     allowPrivateAddresses: false,

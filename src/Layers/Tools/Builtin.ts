@@ -13,6 +13,10 @@ import { type Tool, ToolError, type ToolScope } from "../../Services/ToolSource.
 
 const recallLimit = 50
 
+const tooSlow = Effect.fail(
+  new ToolError({ error: "the memory could not be searched in time; ask for something else" })
+)
+
 /** The tools of every agent: `remember`, `recall` and `current_time` (CONTRACT.md section 7). */
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
@@ -43,7 +47,9 @@ export const make = Effect.gen(function* () {
       readOnly: true,
       parameters: Schema.Struct({ query: Schema.optionalKey(MemoryValue) }),
       call: Effect.fn("recall")(function* ({ query }) {
-        const entries = yield* memory.search({ workspaceId, projectId, query, limit: recallLimit })
+        const entries = yield* memory
+          .search({ workspaceId, projectId, query, limit: recallLimit })
+          .pipe(Effect.catchTag("MemoryTooSlow", () => tooSlow))
         return { entries: entries.map(toResult) }
       })
     })

@@ -10,6 +10,7 @@ import * as ConversationTurns from "../../contract/ConversationTurns.ts"
 import * as CronFireRepo from "../../contract/CronFireRepo.ts"
 import * as CronJobRepo from "../../contract/CronJobRepo.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
+import * as MemorySearch from "../../contract/MemorySearch.ts"
 import * as Order from "../../contract/Order.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
@@ -53,7 +54,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   RunJournal: [RunJournal, RunTurns],
   RunEventRepo: [RunEvents, RunPrune],
   ApprovalRepo: [ApprovalRepo],
-  MemoryRepo: [MemoryRepo, Order],
+  MemoryRepo: [MemoryRepo, MemorySearch, Order],
   Transaction: [Transaction],
   SealedRepo: [SealedRepo],
   // With transactions.

@@ -81,6 +81,14 @@ const suite = () =>
         call: Effect.flatMap(MemoryRepo, (memory) => memory.search({ workspaceId, projectId, limit: 20 }))
       },
       {
+        what: "the search of memory for words",
+        table: "memory_entries",
+        index: "memory_entries_words",
+        call: Effect.flatMap(MemoryRepo, (memory) =>
+          memory.search({ workspaceId, projectId, query: "general", limit: 20 })
+        )
+      },
+      {
         what: "the list of cron jobs",
         table: "cron_jobs",
         index: "cron_jobs_of_workspace",

@@ -1,7 +1,15 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { defaultCategory } from "../../../Schemas/MemoryEntry.ts"
+import {
+  defaultCategory,
+  indexedLength,
+  type MemoryEntry,
+  searchedBytes,
+  searchedEntries,
+  spaced,
+  wordsOfQuery
+} from "../../../Schemas/MemoryEntry.ts"
 import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
 import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
@@ -50,20 +58,47 @@ export const layer = Layer.effect(
           }),
         search: ({ limit, projectId, query, workspaceId }) =>
           Effect.sync(() => {
-            const wanted = query?.toLowerCase()
-            return Array.from(memoryEntries.values())
+            const latest = Array.from(memoryEntries.values())
               .filter((entry) => entry.workspaceId === workspaceId)
               .filter((entry) => entry.projectId === null || entry.projectId === projectId)
-              .filter(
-                ({ category, key, value }) =>
-                  wanted === undefined ||
-                  [key, value, category].some((text) => text.toLowerCase().includes(wanted))
-              )
               .sort(inOrder("updatedAt"))
               .reverse()
-              .slice(0, limit)
+            return (query === undefined ? latest : found(latest, query)).slice(0, limit)
           })
       })
     )
   })
 )
+
+/** Those to compare, and of them those that contain the query. */
+const found = (latest: ReadonlyArray<MemoryEntry>, query: string): ReadonlyArray<MemoryEntry> => {
+  const words = wordsIn(wordsOfQuery(query))
+  const compared = new Set(within(latest))
+  if (words.length > 0) {
+    for (const entry of within(latest.filter((entry) => hasWords(entry, words)))) compared.add(entry)
+  }
+  const wanted = query.toLowerCase()
+  return latest.filter(
+    (entry) =>
+      compared.has(entry) &&
+      [entry.key, entry.value, entry.category].some((text) => text.toLowerCase().includes(wanted))
+  )
+}
+
+const within = (latest: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> => {
+  let bytes = 0
+  return latest.slice(0, searchedEntries).filter(({ category, key, value }) => {
+    const before = bytes
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value) + Buffer.byteLength(category)
+    return before < searchedBytes
+  })
+}
+
+const wordsIn = (text: string): ReadonlyArray<string> =>
+  text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+
+const hasWords = ({ category, key, value }: MemoryEntry, words: ReadonlyArray<string>): boolean => {
+  const beginning = Array.from(value).slice(0, indexedLength).join("")
+  const own = new Set(wordsIn(spaced(`${key} ${category} ${beginning}`)))
+  return words.every((word) => own.has(word))
+}

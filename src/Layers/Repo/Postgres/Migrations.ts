@@ -11,6 +11,7 @@ import * as CronFires from "./migrations/0007_cron_fires.ts"
 import * as Bindings from "./migrations/0008_bindings.ts"
 import * as OutputLimits from "./migrations/0010_output_limits.ts"
 import * as Removals from "./migrations/0011_removals.ts"
+import * as MemoryWords from "./migrations/0012_memory_words.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -34,6 +35,7 @@ export const migrate = Migrator.make({})({
     "0007_cron_fires": migration(CronFires.statements),
     "0008_bindings": migration(Bindings.statements),
     "0010_output_limits": migration(OutputLimits.statements),
-    "0011_removals": migration(Removals.statements)
+    "0011_removals": migration(Removals.statements),
+    "0012_memory_words": migration(MemoryWords.statements)
   })
 })
