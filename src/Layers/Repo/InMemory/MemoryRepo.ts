@@ -74,9 +74,7 @@ export const layer = Layer.effect(
 const found = (latest: ReadonlyArray<MemoryEntry>, query: string): ReadonlyArray<MemoryEntry> => {
   const words = wordsIn(wordsOfQuery(query))
   const compared = new Set(within(latest))
-  if (words.length > 0) {
-    for (const entry of within(latest.filter((entry) => hasWords(entry, words)))) compared.add(entry)
-  }
+  for (const entry of within(latest.filter((entry) => hasWords(entry, words)))) compared.add(entry)
   const wanted = query.toLowerCase()
   return latest.filter(
     (entry) =>
