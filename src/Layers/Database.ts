@@ -8,13 +8,12 @@ import * as Remote from "./Repo/Postgres/Remote.ts"
 import { database } from "./Settings.ts"
 
 const layerEmbedded = (dataDir: string) =>
-  Layer.effectDiscard(Migrations.migrate).pipe(
-    Layer.provideMerge(
-      Embedded.layer({
-        dataDir,
-        onFirstStart: writeStderr(`agentd: making a database in ${dataDir}; this takes a few seconds`)
-      })
-    )
+  Embedded.layer(
+    {
+      dataDir,
+      onFirstStart: writeStderr(`agentd: making a database in ${dataDir}; this takes a few seconds`)
+    },
+    Migrations.migrate
   )
 
 /** A migrated database: PostgreSQL at `DATABASE_URL`, or the embedded one (CONTRACT.md section 1). */

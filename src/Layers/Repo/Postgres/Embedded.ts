@@ -4,13 +4,15 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Engine, type EngineOptions } from "./Embedded/engine.ts"
 import { EmbeddedDatabaseError, reasonOf } from "./Embedded/error.ts"
 import * as Folder from "./Embedded/folder.ts"
 import * as Lock from "./Embedded/lock.ts"
+import * as Maintenance from "./Embedded/maintenance.ts"
 import { connect } from "./Embedded/stream.ts"
+import * as Upkeep from "./Embedded/upkeep.ts"
 
 export interface EmbeddedOptions {
   /** Held by one process at a time; the database files are in its folder `postgres`. */
@@ -24,6 +26,21 @@ export interface EmbeddedOptions {
 const isBundled = !import.meta.url.endsWith(".ts")
 const workerUrl = new URL(isBundled ? "./postgres-worker.js" : "./Embedded/worker.ts", import.meta.url)
 const template = isBundled ? fileURLToPath(new URL("./template", import.meta.url)) : undefined
+
+const recoveryReportMillis = 5_000
+/** A migration may have all there is to go through. */
+const prepareMillis = 3_600_000
+
+/** Tells now and then how far a database is that replays what was written before a crash. */
+const reportRecovery = (engine: Engine) =>
+  Effect.gen(function* () {
+    yield* Effect.sleep(recoveryReportMillis)
+    if (engine.recovery === undefined) return
+    const [replayed, total] = [engine.recovery.replayed, engine.recovery.total].map((bytes) =>
+      Math.round(bytes / 1024 / 1024)
+    )
+    yield* Effect.logInfo(`recovering the database: ${replayed} of ${total} MB of WAL replayed`)
+  }).pipe(Effect.forever, Effect.forkScoped)
 
 /**
  * A running embedded PostgreSQL that holds its data folder. It answers when
@@ -56,6 +73,7 @@ export const makeEngine = Effect.fnUntraced(function* (options: EmbeddedOptions)
     ),
     (engine) => Effect.promise(() => engine.close())
   )
+  yield* reportRecovery(engine)
   yield* Effect.tryPromise({
     try: () => engine.start(),
     catch: (cause) =>
@@ -88,8 +106,20 @@ export const makeClient = (engine: Engine) =>
  * session: statements run one after the other, and one that waits for another
  * connection while it holds this one (`listen`, a second query beside a
  * transaction) waits for itself.
+ *
+ * It is given when `prepare` is done, which may take long, and is looked after
+ * from then on: checkpoints, VACUUM and ANALYZE, between the statements of others.
  */
-export const layer = (
-  options: EmbeddedOptions
-): Layer.Layer<PgClient.PgClient | SqlClient, EmbeddedDatabaseError | SqlError> =>
-  PgClient.layerFrom(Effect.flatMap(makeEngine(options), makeClient))
+export const layer = <E = never>(
+  options: EmbeddedOptions,
+  prepare: Effect.Effect<unknown, E, SqlClient> = Effect.void
+): Layer.Layer<PgClient.PgClient | SqlClient, EmbeddedDatabaseError | SqlError | E> =>
+  PgClient.layerFrom(
+    Effect.gen(function* () {
+      const engine = yield* makeEngine(options)
+      const sql = yield* makeClient(engine)
+      yield* Maintenance.unhurried(engine, prepareMillis, Effect.provideService(prepare, SqlClient, sql))
+      yield* Upkeep.start(Maintenance.make(engine, sql))
+      return sql
+    })
+  )

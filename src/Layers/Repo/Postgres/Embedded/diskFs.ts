@@ -3,8 +3,16 @@ import * as Path from "node:path"
 import { PGlite } from "@electric-sql/pglite"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 import { exitCodes } from "./messages.ts"
+import { segmentStart } from "./wal.ts"
 
 type EmscriptenOptions = Parameters<NodeFS["init"]>[1]
+
+interface OpenFile {
+  readonly nfd?: number
+  readonly node: { readonly name: string }
+}
+
+type Transfer = (stream: OpenFile, buffer: Uint8Array, offset: number, length: number, at: number) => number
 
 /** The part of Emscripten's NODEFS, internal to the pinned PGlite, that is changed here. */
 interface NodeOperations {
@@ -14,7 +22,9 @@ interface NodeOperations {
     setattr: (node: unknown, attributes: { mode?: number }) => void
   }
   readonly stream_ops: {
-    fsync?: (stream: { readonly nfd?: number; readonly node: unknown }) => number
+    read: Transfer
+    write: Transfer
+    fsync?: (stream: OpenFile) => number
   }
 }
 
@@ -68,6 +78,11 @@ export const fsyncTree = async (root: string): Promise<void> => {
 export class DiskFs extends NodeFS {
   /** How often PostgreSQL asked for an fsync and got it. */
   fsyncs = 0
+  /** How far the WAL was read, and written, as a position in it. */
+  walRead = 0
+  walWritten = 0
+  /** Called with everything that is read, written or synced. */
+  onWork: (() => void) | undefined
   override async init(pg: PGlite, options: EmscriptenOptions) {
     this.pg = pg
     const mount = (module: PostgresModule): void => {
@@ -91,7 +106,21 @@ export class DiskFs extends NodeFS {
         node,
         attributes.mode === undefined ? attributes : { ...attributes, mode: ownerOnly(attributes.mode) }
       )
+    const { read, write } = nodefs.stream_ops
+    nodefs.stream_ops.read = (stream, buffer, offset, length, at) => {
+      const start = segmentStart(stream.node.name)
+      if (start !== undefined) this.walRead = Math.max(this.walRead, start + at + length)
+      this.onWork?.()
+      return read(stream, buffer, offset, length, at)
+    }
+    nodefs.stream_ops.write = (stream, buffer, offset, length, at) => {
+      const start = segmentStart(stream.node.name)
+      if (start !== undefined) this.walWritten = Math.max(this.walWritten, start + at + length)
+      this.onWork?.()
+      return write(stream, buffer, offset, length, at)
+    }
     nodefs.stream_ops.fsync = (stream) => {
+      this.onWork?.()
       try {
         if (stream.nfd === undefined) fsyncFolder(nodefs.realPath(stream.node))
         else Fs.fsyncSync(stream.nfd)

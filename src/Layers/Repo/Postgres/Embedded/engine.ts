@@ -1,3 +1,4 @@
+import type { Recovery } from "./messages.ts"
 import { type Answer, Thread } from "./thread.ts"
 
 export interface Client {
@@ -12,7 +13,7 @@ export interface EngineOptions {
   readonly directory: string
   /** What a new database is copied from; where it is missing or damaged, PostgreSQL makes the database. */
   readonly template?: string | undefined
-  /** A start that takes longer is given up. */
+  /** A start that gets no further for so long is given up. */
   readonly startLimitMillis: number
   /** A batch that takes longer ends the worker. */
   readonly batchLimitMillis: number
@@ -48,14 +49,35 @@ export class Engine {
   #running: Batch | undefined
   #limit: ReturnType<typeof setTimeout> | undefined
   #fsyncs = 0
+  #wal = 0
+  #recovery: Recovery | undefined
+  #endedAt = performance.now()
+  /** A batch that takes longer ends the worker. Holds for those that begin from now on. */
+  batchLimitMillis: number
 
   constructor(options: EngineOptions) {
     this.#options = options
+    this.batchLimitMillis = options.batchLimitMillis
   }
 
   /** fsyncs of the present worker, as of its last answer. */
   get fsyncs(): number {
     return this.#fsyncs
+  }
+
+  /** How far the WAL was written by the latest answer, as a position; 0 before anything is. */
+  get wal(): number {
+    return this.#wal
+  }
+
+  /** Where the replay of the WAL is, while a start has to do that. */
+  get recovery(): Recovery | undefined {
+    return this.#recovery
+  }
+
+  /** For how long nobody has asked anything; 0 while somebody does. */
+  get quietMillis(): number {
+    return this.#running !== undefined || this.#queue.length > 0 ? 0 : performance.now() - this.#endedAt
   }
 
   /** Resolves when the database answers. */
@@ -110,18 +132,26 @@ export class Engine {
   async #launch(): Promise<void> {
     while (!this.#ready) {
       if (this.#closed) throw closedError()
+      const { startLimitMillis } = this.#options
+      const giveUp = (): void =>
+        thread.terminate(`it got no further within ${startLimitMillis / 1000} seconds`)
+      let limit = setTimeout(giveUp, startLimitMillis)
+      const opening = (recovery: Recovery | undefined): void => {
+        this.#recovery = recovery
+        clearTimeout(limit)
+        limit = setTimeout(giveUp, startLimitMillis)
+      }
       const thread = new Thread(
         this.#options.workerUrl,
         { directory: this.#options.directory, template: this.#options.template },
-        { answer: (answer) => this.#onAnswer(answer), ended: (why) => this.#onEnded(why) }
+        { opening, answer: (answer) => this.#onAnswer(answer), ended: (why) => this.#onEnded(why) }
       )
       this.#thread = thread
-      const { startLimitMillis } = this.#options
-      const limit = setTimeout(
-        () => thread.terminate(`it was not ready within ${startLimitMillis / 1000} seconds`),
-        startLimitMillis
-      )
-      this.#ready = (await thread.opened.finally(() => clearTimeout(limit))) === "ready"
+      const opened = thread.opened.finally(() => {
+        clearTimeout(limit)
+        this.#recovery = undefined
+      })
+      this.#ready = (await opened) === "ready"
     }
     this.#advance()
   }
@@ -135,6 +165,8 @@ export class Engine {
       return
     }
     this.#fsyncs = answer.fsyncs
+    this.#wal = Math.max(this.#wal, answer.wal)
+    this.#endedAt = performance.now()
     clearTimeout(this.#limit)
     this.#running = undefined
     if (wanted) batch.onEnd()
@@ -170,7 +202,7 @@ export class Engine {
     const newSession = batch.client !== this.#lastOwner
     this.#owner = this.#lastOwner = batch.client
     this.#running = batch
-    this.#setLimit(this.#options.batchLimitMillis, "a query took too long")
+    this.#setLimit(this.batchLimitMillis, "a query took too long")
     this.#thread.post({ kind: "batch", bytes: batch.bytes, newSession })
   }
 

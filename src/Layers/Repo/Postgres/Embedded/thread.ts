@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads"
-import { exitCodes, type Reply, type Request, type WorkerOptions } from "./messages.ts"
+import { exitCodes, type Recovery, type Reply, type Request, type WorkerOptions } from "./messages.ts"
 
 export type Answer = Extract<Reply, { readonly kind: "data" | "end" }>
 
@@ -26,7 +26,11 @@ export class Thread {
   constructor(
     url: URL,
     workerData: WorkerOptions,
-    on: { readonly answer: (answer: Answer) => void; readonly ended: (why: string) => void }
+    on: {
+      readonly opening: (recovery: Recovery | undefined) => void
+      readonly answer: (answer: Answer) => void
+      readonly ended: (why: string) => void
+    }
   ) {
     const worker = new Worker(url, { workerData, execArgv: [], name: "agentd-postgres" })
     this.#worker = worker
@@ -35,6 +39,8 @@ export class Thread {
       let made = false
       worker.on("message", (reply: Reply) => {
         switch (reply.kind) {
+          case "opening":
+            return on.opening(reply.recovery)
           case "ready":
             return resolve("ready")
           case "made":

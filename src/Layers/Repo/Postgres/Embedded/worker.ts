@@ -5,14 +5,22 @@ import { PGlite } from "@electric-sql/pglite"
 import { DiskFs, fsyncFolder, fsyncTree } from "./diskFs.ts"
 import type { Reply, Request, WorkerOptions } from "./messages.ts"
 import * as Template from "./template.ts"
+import { walToReplay } from "./wal.ts"
 
 const flushAt = 256 * 1024
+const tellOpeningMillis = 250
 
 const startParams = [
   ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
-  ...["wal_sync_method=fsync", "shared_buffers=16MB", "wal_buffers=1MB", "timezone=UTC"].flatMap(
-    (setting) => ["-c", setting]
-  )
+  ...[
+    "wal_sync_method=fsync",
+    "shared_buffers=16MB",
+    "wal_buffers=1MB",
+    "timezone=UTC",
+    // What a checkpoint leaves behind: no more than is written until the next one.
+    "min_wal_size=32MB",
+    "max_wal_size=96MB"
+  ].flatMap((setting) => ["-c", setting])
 ]
 
 const { directory, template } = workerData as WorkerOptions
@@ -22,7 +30,23 @@ const port = parentPort
 const tell = (reply: Reply): void =>
   port.postMessage(reply, reply.kind === "data" ? [reply.bytes.buffer] : [])
 
-const open = async (fs: DiskFs, params: Array<string>): Promise<PGlite> => {
+/** Says that the database gets on with being opened, and how far the replay of its WAL is. */
+const tellOpening = (fs: DiskFs, directory: string): ((isOpen: boolean) => void) => {
+  const wal = Fs.existsSync(Path.join(directory, "PG_VERSION")) ? walToReplay(directory) : undefined
+  const total = wal === undefined ? 0 : wal.to - wal.from
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (isOpen) => {
+    const at = performance.now()
+    if (at < toldAt + tellOpeningMillis && !isOpen) return
+    toldAt = at
+    const replayed = Math.min(Math.max(fs.walRead - (wal?.from ?? 0), 0), total)
+    tell({ kind: "opening", recovery: total === 0 ? undefined : { replayed, total } })
+  }
+}
+
+const open = async (fs: DiskFs, directory: string, params: Array<string>): Promise<PGlite> => {
+  const tellProgress = tellOpening(fs, directory)
+  fs.onWork = () => tellProgress(false)
   const said: Array<string> = []
   try {
     const postgres = new PGlite({
@@ -35,6 +59,8 @@ const open = async (fs: DiskFs, params: Array<string>): Promise<PGlite> => {
       }
     })
     await postgres.waitReady
+    fs.onWork = undefined
+    tellProgress(true)
     return postgres
   } catch (cause) {
     // PGlite says only that it failed; PostgreSQL has said why.
@@ -58,7 +84,7 @@ const make = async (): Promise<"copied" | "made"> => {
   const copied = template !== undefined && Template.copyTo(template, unfinished)
   if (!copied) {
     empty()
-    const postgres = await open(new DiskFs(unfinished), PGlite.defaultStartParams)
+    const postgres = await open(new DiskFs(unfinished), unfinished, PGlite.defaultStartParams)
     await postgres.close()
   }
   await fsyncTree(unfinished)
@@ -118,7 +144,7 @@ const serve = (fs: DiskFs, postgres: PGlite): void => {
       }
     }
     await answer(request.bytes)
-    tell({ kind: "end", fsyncs: fs.fsyncs })
+    tell({ kind: "end", fsyncs: fs.fsyncs, wal: fs.walWritten })
   }
 
   // Whatever is thrown outside of PostgreSQL's own error handling ends the thread.
@@ -133,7 +159,7 @@ try {
   const isThere = Fs.existsSync(Path.join(directory, "PG_VERSION"))
   if (isThere || (await make()) === "copied") {
     const fs = new DiskFs(directory)
-    serve(fs, await open(fs, startParams))
+    serve(fs, await open(fs, directory, startParams))
   } else {
     tell({ kind: "made" })
   }
