@@ -128,7 +128,7 @@ describe("A time of day that is set back by an hour", () => {
         const where = { destination: { binding: null, tool: Effect.succeed(slow) }, waits: false }
         const permission = { type: "allowed", isApproved: false } as const
         const permit = () => Effect.succeed(permission)
-        const calling = yield* Effect.forkChild(callTool(call, { ...where, permission, permit }, 60_000))
+        const calling = yield* Effect.forkChild(callTool(call, { ...where, permission, permit }))
         yield* TestClock.adjust("5 seconds")
         const exit = calling.pollUnsafe()
         assert.isTrue(exit?._tag === "Success" && exit.value.result.durationMs === 5_000)
