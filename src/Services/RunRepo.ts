@@ -81,12 +81,18 @@ export class RunRepo extends Context.Service<
       options: Claimant & { readonly limit: number; readonly perWorkspace: number }
     ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
     /**
-     * Takes over up to `limit` RUNNING runs whose worker's lease ended. One that has lost its worker
-     * `maxCrashes` times without a step in between becomes FAILED instead and is not answered. A worker that
-     * takes its own run over was away for a while, which counts for nothing.
+     * Takes over up to `limit` RUNNING runs that are nobody's any more, of fewest losses first (`Schemas/RunLoss.ts`).
+     * A worker is dead when the leases of all that it held, tasks and turns, have ended: this is judged once, whoever
+     * asks, and then the runs are nobody's. One that has lost its worker `maxCrashes` times without a step in between
+     * becomes FAILED; one that is suspect stays nobody's, and is RUNNING, until this worker may begin it. Nothing is
+     * counted where the store was away, as it knows itself or as the caller found, `awayMillis` ago.
      */
     readonly takeOver: (
-      options: Claimant & { readonly limit: number; readonly maxCrashes: number }
+      options: Claimant & {
+        readonly limit: number
+        readonly maxCrashes: number
+        readonly awayMillis?: number
+      }
     ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
     /**
      * Prolongs the leases of those that are still the latest. Waits for nobody: a run that somebody else is just
@@ -113,12 +119,18 @@ export class RunRepo extends Context.Service<
      */
     readonly cancel: (id: RunId, at: Date) => Effect.Effect<boolean, Unavailable>
     /**
-     * Hands the runs of a worker back: PENDING again, for any worker to take. With `crashed` the worker is
-     * known to have died with them, which counts as in `takeOver`.
+     * Hands runs of a worker back, of one kind: all, or these executions alone. PENDING again, for any worker to take;
+     * those that are suspect are nobody's, as in `takeOver`. With `crashed` the worker is known to have died with all
+     * that it held, whatever the kind: it is judged as in `takeOver`, and nobody's.
      */
     readonly release: (
       worker: string,
-      options: { readonly kind?: RunKind; readonly crashed: boolean; readonly maxCrashes: number }
+      options: {
+        readonly kind?: RunKind
+        readonly executions?: ReadonlyArray<Pick<Execution, "id" | "epoch">>
+        readonly crashed: boolean
+        readonly maxCrashes: number
+      }
     ) => Effect.Effect<void, Unavailable>
     /**
      * Forgets what is kept of runs that are over, of up to `limit` of them: the events first, then the journal

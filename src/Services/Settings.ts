@@ -14,7 +14,7 @@ export interface SettingsShape {
   readonly journalMillis: number
   /** How many runs of one workspace execute at once, on all nodes together. */
   readonly runsPerWorkspace: number
-  /** How often a run may lose its worker before it is given up. */
+  /** How often in a row a run may lose its worker, as `Schemas/RunLoss.ts` counts it, before it is given up. */
   readonly maxCrashes: number
   /** How long a run waits for somebody to decide about a tool call. */
   readonly approvalMillis: number
@@ -57,7 +57,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     eventMillis: 24 * 60 * 60 * 1000,
     journalMillis: 30 * 24 * 60 * 60 * 1000,
     runsPerWorkspace: 8,
-    maxCrashes: 3,
+    maxCrashes: 4,
     approvalMillis: 24 * 60 * 60 * 1000,
     drainMillis: 10_000,
     cronLedgerMillis: 90 * 24 * 60 * 60 * 1000,

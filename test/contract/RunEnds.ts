@@ -208,8 +208,8 @@ export const suite = (it: It) =>
         }
         yield* claimOne(a)
         yield* runs.release(a, { crashed: true, maxCrashes: 3 })
-        assert.deepInclude(yield* find(id), { status: "PENDING", error: null, finishedAt: null })
-        yield* claimOne(a, 0)
+        assert.deepInclude(yield* find(id), { status: "RUNNING", error: null, finishedAt: null })
+        assert.deepStrictEqual(idsOf(yield* takeOver(a, { leaseMillis: 0 })), [id])
         assert.deepStrictEqual(idsOf(yield* takeOver(b)), [id])
         yield* runs.release(a, { crashed: true, maxCrashes: 3 })
         assert.strictEqual((yield* find(id)).status, "RUNNING")

@@ -15,6 +15,7 @@ import {
   minute,
   subject as ofRuns,
   renewal,
+  sweep,
   times
 } from "./RunSubject.ts"
 
@@ -40,7 +41,7 @@ const subject = Effect.gen(function* () {
   const given = yield* ofRuns
   const options = { limit: 100, leaseMillis: minute, kind: "turn" as const }
   yield* given.runs.claim({ ...options, worker: "sweeper", perWorkspace: 0 })
-  yield* given.runs.takeOver({ ...options, worker: "sweeper", maxCrashes: 100 })
+  yield* sweep("turn")
   const claimTurns = (worker: string, limit = 100) =>
     given.runs.claim({ ...options, worker, limit, perWorkspace: 0 })
   const takeTurns = (worker: string, maxCrashes = 3) =>
@@ -108,14 +109,14 @@ export const suite = (it: It) =>
 
     it.effect("keeps the conversation of a turn that waits or runs", () =>
       Effect.gen(function* () {
-        const { a, b, claimTurns, runs, start, takeTurns, turn } = yield* subject
+        const { a, b, runs, start, takeTurns, turn } = yield* subject
         const running = yield* turn(start(0))
         assert.isFalse(yield* running.isFree)
         yield* takeTurns(b)
         assert.isFalse(yield* running.isFree)
-        yield* runs.release(b, { kind: "turn", crashed: true, maxCrashes: 9 })
+        yield* runs.release(b, { crashed: true, maxCrashes: 9 })
         assert.isFalse(yield* running.isFree)
-        assert.deepStrictEqual(idsOf(yield* claimTurns(a)), [running.run.id])
+        assert.deepStrictEqual(idsOf(yield* takeTurns(a)), [running.run.id])
         assert.isFalse(yield* running.isFree)
       })
     )
@@ -136,7 +137,7 @@ export const suite = (it: It) =>
         assert.isTrue(yield* runs.finish(broken.execution, failed, times))
         assert.isTrue(yield* runs.cancel(cancelled.run.id, at()))
         yield* takeTurns(a, 1)
-        yield* runs.release(`${a} gone`, { kind: "turn", crashed: true, maxCrashes: 1 })
+        yield* runs.release(`${a} gone`, { crashed: true, maxCrashes: 1 })
         const asked = {
           id: yield* newId<never>("approval"),
           workspaceId: expired.run.workspaceId,

@@ -12,14 +12,17 @@ import { Unavailable } from "../../src/Schemas/Errors.ts"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { StoredRun } from "../../src/Schemas/Run.ts"
+import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import * as Engine from "../../src/Services/Engine.ts"
 import { Inference } from "../../src/Services/Inference.ts"
+import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
 import { ScriptedModel } from "./Service.ts"
 
+type Script = ReturnType<ScriptedModel["Service"]["script"]>
 type Fault = Effect.Effect<void, Unavailable>
 
 /** What happens to calls of the store by their names, and to `model`: before they are made, and after. */
@@ -130,6 +133,50 @@ export const startNode = Effect.fnUntraced(function* (
   )
   yield* Layer.buildWithScope(node, scope)
   return { stop: Scope.close(scope, Exit.void) }
+})
+
+/**
+ * A node that executes tasks, and can die: nothing that it asks of the store from then on is answered, so it writes
+ * and hands back nothing more. `model` answers its questions, and is told on which node.
+ */
+export const startMortal = Effect.fnUntraced(function* (
+  worker: string,
+  model: (request: InferenceRequest, die: Effect.Effect<never>) => Script
+) {
+  const settings = { ...(yield* Settings), worker }
+  let isDead = false
+  const die = Effect.sync(() => {
+    isDead = true
+  })
+  const fate: Faults["Service"] = {
+    before: () => (isDead ? Effect.never : Effect.void),
+    after: () => (isDead ? Effect.never : Effect.void)
+  }
+  const mortal = <I, S extends object>(port: Context.Key<I, S>) =>
+    Layer.effect(
+      port,
+      Effect.map(port, (service) => faulty(service, fate))
+    )
+  const node = Engine.layerTasks.pipe(
+    Layer.provide(Engine.layer),
+    Layer.provide(
+      Layer.mergeAll(
+        mortal(ApprovalRepo),
+        mortal(RunEventRepo),
+        mortal(RunJournal),
+        mortal(RunRepo),
+        Layer.succeed(Inference, {
+          model: () =>
+            Effect.succeed({ stream: (request) => model(request, Effect.andThen(die, Effect.never)) })
+        }),
+        Layer.succeed(Settings, settings)
+      )
+    ),
+    Layer.fresh
+  )
+  const scope = yield* Scope.make()
+  yield* Layer.buildWithScope(node, scope)
+  return { isDead: () => isDead, die, stop: Scope.close(scope, Exit.void) }
 })
 
 /** To a moment at which nothing polls for the next 100 ms, neither executors nor readers that begin there. */

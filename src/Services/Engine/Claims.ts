@@ -7,6 +7,7 @@ import { monotonicMillis } from "../CurrentTime.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import type { Executions } from "./Executions.ts"
+import type { Outages } from "./Outages.ts"
 
 /** The safety net for lost signals, and how often leases are looked at that others let end. */
 const pollMillis = 1_000
@@ -19,9 +20,10 @@ export const start = Effect.fnUntraced(function* (options: {
   readonly kind: RunKind
   readonly most: number
   readonly executions: Executions
+  readonly outages: Outages
   readonly awake: Latch.Latch
 }) {
-  const { awake, executions, kind } = options
+  const { awake, executions, kind, outages } = options
   const repo = yield* RunRepo
   const { leaseMillis, maxCrashes, runsPerWorkspace, worker } = yield* Settings
   const claimant = { worker, leaseMillis, kind }
@@ -33,7 +35,7 @@ export const start = Effect.fnUntraced(function* (options: {
       const reserved = executions.reserve(wanted)
       if (reserved === 0) return false
       const since = yield* monotonicMillis
-      const taken = yield* Effect.onError(query(reserved), () =>
+      const taken = yield* Effect.onError(outages.learn(query(reserved)), () =>
         Effect.sync(() => executions.giveBack(reserved))
       )
       yield* executions.begin(taken, { reserved, since })
@@ -41,7 +43,11 @@ export const start = Effect.fnUntraced(function* (options: {
     }).pipe(Effect.uninterruptible, Effect.repeat({ while: (isMore) => isMore }))
 
   const claim = fill((limit) => repo.claim({ ...claimant, limit, perWorkspace: runsPerWorkspace }))
-  const takeOver = fill((limit) => repo.takeOver({ ...claimant, limit, maxCrashes }))
+  const takeOver = fill((limit) =>
+    Effect.flatMap(outages.millisAgo, (awayMillis) =>
+      repo.takeOver({ ...claimant, limit, maxCrashes, awayMillis })
+    )
+  )
 
   // What others left behind comes first: a node that is full of waiting runs must get to it as well.
   let lookedAt = Number.NEGATIVE_INFINITY

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
+import { renewMillis } from "../../Schemas/Capacity.ts"
 import type { RunKind, RunStatus } from "../../Schemas/Run.ts"
 import { runsFinished, turnsFinished } from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
@@ -11,6 +12,7 @@ import * as Claims from "./Claims.ts"
 import * as Executions from "./Executions.ts"
 import * as Leases from "./Leases.ts"
 import { LocalExecutors } from "./LocalExecutors.ts"
+import * as Outages from "./Outages.ts"
 import { Work } from "./Work.ts"
 
 /**
@@ -19,7 +21,7 @@ import { Work } from "./Work.ts"
  * lease of a worker that is gone has ended (`Claims`).
  * A database that is away stops nothing while the lease may still be ours: what was to be written is tried
  * again. A run that another has taken over, or that was cancelled, is interrupted. Closing it hands
- * unfinished runs back.
+ * unfinished runs back; those that a former process of this name held when it died are nobody's then.
  */
 export const start = Effect.fnUntraced(function* (kind: RunKind) {
   const executors = yield* LocalExecutors
@@ -30,8 +32,7 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
   const work = yield* Work
   const most = kind === "task" ? runConcurrency : turnConcurrency
 
-  // Runs that a former process of this name held when it died are nobody's now.
-  yield* repo.release(worker, { kind, crashed: true, maxCrashes })
+  yield* executors.settleFormer
   const handBack = repo.release(worker, { kind, crashed: false, maxCrashes }).pipe(
     Effect.andThen(signals.publish({ type: "runs", kind })),
     Effect.catch((error) => Effect.logWarning("runs not handed back", error.error))
@@ -48,8 +49,9 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
       Effect.flatMap(work.execute(run, listener), (status) => countEnd(kind, status)),
     freed: awake.open
   })
-  yield* Claims.start({ kind, most, executions, awake })
-  const leases = yield* Leases.start(executions)
+  const outages = Outages.make(renewMillis(leaseMillis))
+  yield* Claims.start({ kind, most, executions, outages, awake })
+  const leases = yield* Leases.start(executions, outages)
   yield* (yield* signals.subscribe).pipe(
     Stream.runForEach((signal) => {
       if (signal.type === "runs") return (signal.kind ?? kind) === kind ? awake.open : Effect.void

@@ -5,13 +5,14 @@ import { monotonicMillis } from "../CurrentTime.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import type { Executions } from "./Executions.ts"
+import type { Outages } from "./Outages.ts"
 
 /**
  * Keeps the leases of all executions, in one statement for all of them, and stops what is not ours any more: what
  * another has taken over, what was cancelled, and what could not be renewed in time. One row that is locked holds up no
  * other: it is asked for again soon, and until its lease ends it is ours.
  */
-export const start = Effect.fnUntraced(function* (executions: Executions) {
+export const start = Effect.fnUntraced(function* (executions: Executions, outages: Outages) {
   const repo = yield* RunRepo
   const { leaseMillis, worker } = yield* Settings
 
@@ -23,7 +24,7 @@ export const start = Effect.fnUntraced(function* (executions: Executions) {
       const asked = executions.held().filter(choose)
       if (asked.length === 0) return
       const since = yield* monotonicMillis
-      const renewal = yield* repo.renew(worker, asked, leaseMillis)
+      const renewal = yield* outages.learn(repo.renew(worker, asked, leaseMillis))
       executions.settleRenewal(asked, renewal, since)
       for (const { id } of asked) {
         if (renewal.renewed.has(id) || renewal.lost.has(id)) unknown.delete(id)

@@ -2,7 +2,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { RunKind } from "../../Schemas/Run.ts"
+import { RunRepo } from "../RunRepo.ts"
+import { Settings } from "../Settings.ts"
 import type { Executions } from "./Executions.ts"
 
 /** An executor of this process, as those who make runs see it. */
@@ -17,18 +20,26 @@ export class LocalExecutors extends Context.Service<
   {
     /** Until the scope closes. */
     readonly attach: (kind: RunKind, executor: LocalExecutor) => Effect.Effect<void, never, Scope.Scope>
+    /** Runs that a former process of this name held when it died are nobody's then: found out once, for both kinds. */
+    readonly settleFormer: Effect.Effect<void, Unavailable>
     readonly local: (kind: RunKind) => Effect.Effect<LocalExecutor | undefined>
   }
 >()("agentd/Services/Engine/LocalExecutors") {
-  static readonly layer = Layer.sync(LocalExecutors, () => {
-    const attached = new Map<RunKind, LocalExecutor>()
-    return LocalExecutors.of({
-      attach: (kind, executor) =>
-        Effect.acquireRelease(
-          Effect.sync(() => void attached.set(kind, executor)),
-          () => Effect.sync(() => void attached.delete(kind))
-        ),
-      local: (kind) => Effect.sync(() => attached.get(kind))
+  static readonly layer = Layer.effect(
+    LocalExecutors,
+    Effect.gen(function* () {
+      const repo = yield* RunRepo
+      const { maxCrashes, worker } = yield* Settings
+      const attached = new Map<RunKind, LocalExecutor>()
+      return LocalExecutors.of({
+        settleFormer: yield* Effect.cached(repo.release(worker, { crashed: true, maxCrashes })),
+        attach: (kind, executor) =>
+          Effect.acquireRelease(
+            Effect.sync(() => void attached.set(kind, executor)),
+            () => Effect.sync(() => void attached.delete(kind))
+          ),
+        local: (kind) => Effect.sync(() => attached.get(kind))
+      })
     })
-  })
+  )
 }

@@ -137,7 +137,8 @@ const suite = () => {
         )
         yield* together(2, (n) => Effect.flatMap(RunRepo, (repo) => repo.release(`node ${n}`, how)))
         const sql = yield* on(0, PgClient)
-        yield* sql`update runs set status = 'CANCELLED' where status = 'PENDING'`
+        yield* sql`
+          update runs set status = 'CANCELLED' where status = 'PENDING' or status = 'RUNNING' and worker is null`
       }
       assert.deepStrictEqual(yield* on(0, counts), none)
     })

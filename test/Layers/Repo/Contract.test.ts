@@ -21,6 +21,7 @@ import * as RunEnds from "../../contract/RunEnds.ts"
 import * as RunEvents from "../../contract/RunEvents.ts"
 import * as RunFairness from "../../contract/RunFairness.ts"
 import * as RunJournal from "../../contract/RunJournal.ts"
+import * as RunLosses from "../../contract/RunLosses.ts"
 import * as RunPrune from "../../contract/RunPrune.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
 import * as RunTakeOver from "../../contract/RunTakeOver.ts"
@@ -50,7 +51,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   CronFireRepo: [CronFireRepo],
   ConnectorRepo: [ConnectorRepo],
   ConversationRepo: [ConversationRepo, ConversationTurns],
-  RunRepo: [RunRepo, RunClaims, RunFairness, RunTakeOver, RunEnds],
+  RunRepo: [RunRepo, RunClaims, RunFairness, RunTakeOver, RunLosses, RunEnds],
   RunJournal: [RunJournal, RunTurns],
   RunEventRepo: [RunEvents, RunPrune],
   ApprovalRepo: [ApprovalRepo],

@@ -167,14 +167,14 @@ describe("Executor, outages", () => {
       const { user, workspaceId } = yield* makeTenant()
       const { id } = yield* runs.create(user, { workspaceId, prompt: "work" })
       yield* repo.claim({ worker: "gone", leaseMillis: 0, limit: 1, perWorkspace: 8 })
-      for (let n = 0; n < 2; n++) {
-        yield* repo.takeOver({ worker: `gone ${n}`, leaseMillis: 0, limit: 1, maxCrashes: 3 })
+      for (let n = 0; n < 3; n++) {
+        yield* repo.takeOver({ worker: `gone ${n}`, leaseMillis: 0, limit: 1, maxCrashes: 4 })
       }
       yield* start
       yield* TestClock.adjust("2 seconds")
       const run = yield* stored(id)
-      assert.deepInclude(run, { status: "FAILED", attempts: 3 })
-      assert.include(run.error ?? "", "3 times")
+      assert.deepInclude(run, { status: "FAILED", attempts: 4 })
+      assert.include(run.error ?? "", "4 times")
       assert.strictEqual(model.requests.length, 0)
     }).pipe(Effect.provide(layerFaulty()))
   )

@@ -22,7 +22,7 @@ import {
 import { makeConversation, makeRun, newId, newMessage, newRun } from "../../support/Fixtures.ts"
 import { layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
 
-const { leaseMillis, worker } = Settings.defaults
+const { leaseMillis } = Settings.defaults
 
 /** A tenant, a model that never answers, and how runs are made. */
 const subject = Effect.gen(function* () {
@@ -31,7 +31,19 @@ const subject = Effect.gen(function* () {
   const { user, workspaceId } = yield* makeTenant()
   const runs = yield* Runs
   const create = Effect.map(runs.create(user, { workspaceId, prompt: "work" }), ({ id }) => id)
-  return { create, model, repo: yield* RunRepo, user, workspaceId }
+  const repo = yield* RunRepo
+  const conversations = yield* ConversationRepo
+  /** A turn that waits, or that somebody executes. */
+  const makeTurn = Effect.fnUntraced(function* (begun?: Engine.Start) {
+    const id = yield* newId<RunId>("turn")
+    const { id: conversationId } = yield* makeConversation(workspaceId)
+    yield* conversations.claimTurn(conversationId, id)
+    yield* conversations.addMessage(conversationId, yield* newMessage())
+    const turn = { conversationId, replyId: yield* newId<MessageId>("message") }
+    yield* repo.insert(yield* newRun(workspaceId, { id, turn }), begun)
+    return id
+  })
+  return { create, makeTurn, model, repo, user, workspaceId }
 })
 
 describe("An executor that starts", () => {
@@ -39,8 +51,8 @@ describe("An executor that starts", () => {
     Effect.gen(function* () {
       const { create, model, repo } = yield* subject
       const id = yield* create
-      yield* repo.claim({ worker, limit: 1, leaseMillis, perWorkspace: 1 })
-      yield* start
+      yield* repo.claim({ worker: "two", limit: 1, leaseMillis, perWorkspace: 1 })
+      yield* startNode("two")
       yield* withinOneMilli
       assert.deepInclude(yield* stored(id), { status: "RUNNING", attempts: 2, epoch: 2 })
       assert.strictEqual(model.requests.length, 1)
@@ -49,15 +61,8 @@ describe("An executor that starts", () => {
 
   it.effect("goes on at once with the turns that a former process of its name held", () =>
     Effect.gen(function* () {
-      const { model, repo, workspaceId } = yield* subject
-      const conversations = yield* ConversationRepo
-      const id = yield* newId<RunId>("turn")
-      const { id: conversationId } = yield* makeConversation(workspaceId)
-      yield* conversations.claimTurn(conversationId, id)
-      yield* conversations.addMessage(conversationId, yield* newMessage())
-      const turn = { conversationId, replyId: yield* newId<MessageId>("message") }
-      const run = yield* newRun(workspaceId, { id, turn })
-      yield* repo.insert(run, { worker: "two", leaseMillis, perWorkspace: 0 })
+      const { makeTurn, model } = yield* subject
+      const id = yield* makeTurn({ worker: "two", leaseMillis, perWorkspace: 0 })
       yield* startNode("two", Engine.layerTurns)
       yield* withinOneMilli
       assert.deepInclude(yield* stored(id), { status: "RUNNING", attempts: 2, epoch: 2 })
@@ -65,12 +70,25 @@ describe("An executor that starts", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect("does not take for a former process's what the other executor of its own has begun", () =>
+    Effect.gen(function* () {
+      const { makeTurn } = yield* subject
+      const id = yield* makeTurn()
+      yield* TestClock.adjust(1_000)
+      const begun = { status: "RUNNING", attempts: 1, epoch: 1 } as const
+      assert.deepInclude(yield* stored(id), begun)
+      yield* start
+      yield* TestClock.adjust(1_000)
+      assert.deepInclude(yield* stored(id), begun)
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("gives up what processes of its name have died with too often", () =>
     Effect.gen(function* () {
       const { create, model, repo } = yield* subject
       const id = yield* create
-      yield* repo.claim({ worker, limit: 1, leaseMillis, perWorkspace: 1 })
-      yield* start
+      yield* repo.claim({ worker: "two", limit: 1, leaseMillis, perWorkspace: 1 })
+      yield* startNode("two")
       yield* withinOneMilli
       assert.deepInclude(yield* stored(id), { status: "FAILED", errorCode: "worker_lost" })
       assert.strictEqual(model.requests.length, 0)

@@ -261,7 +261,7 @@ describe("Turns of one node", () => {
     Effect.gen(function* () {
       const { execution, id, log, repo } = yield* subject
       yield* log.append(execution, [[delta(1)]])
-      yield* repo.release("other", { crashed: true, maxCrashes: 3 })
+      yield* repo.release("other", { crashed: false, maxCrashes: 3 })
       const broken = RunEventRepo.of({ ...log, read: () => Effect.die(new Error("it does not decode")) })
       const work = yield* Effect.provide(
         Work,

@@ -33,6 +33,7 @@ export const layer = Layer.effect(
               updatedAt: new Date(at),
               firstTokenAt: run.firstTokenAt ?? firstTokenAt
             })
+            tables.crashes.delete(run.id)
             keepEvents(tables, run.id, events)
             const asked = new Set(having(({ runId }) => runId === run.id).map(({ toolCallId }) => toolCallId))
             for (const approval of given) {

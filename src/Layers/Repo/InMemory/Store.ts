@@ -24,9 +24,9 @@ import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 
-/** Until when a worker holds a run, in milliseconds of the monotonic clock. */
+/** Until when a worker holds a run, in milliseconds of the monotonic clock; null if it is nobody's. */
 export interface Lease {
-  readonly worker: string
+  readonly worker: string | null
   readonly until: number
 }
 

@@ -27,7 +27,7 @@ export const layer = Layer.effect(
           returnedRow(sql`
             with parked as (
               update runs
-              set status = 'WAITING_APPROVAL', lease_until = null, updated_at = clock_timestamp(),
+              set status = 'WAITING_APPROVAL', lease_until = null, crashes = 0, updated_at = clock_timestamp(),
                 first_token_at = coalesce(first_token_at, ${firstTokenAt}::timestamptz)
               where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
               returning id, workspace_id

@@ -1,55 +1,101 @@
 import * as Effect from "effect/Effect"
+import type { RunId } from "../../../../Schemas/Ids.ts"
 import { kindOf, type StoredRun } from "../../../../Schemas/Run.ts"
-import { loseWorker } from "../../../../Schemas/RunLoss.ts"
-import type { RunRepo } from "../../../../Services/RunRepo.ts"
+import {
+  givenUp,
+  type HeldRun,
+  keepLosses,
+  loseWorker,
+  mayBegin,
+  settleLeases,
+  suspectFrom
+} from "../../../../Schemas/RunLoss.ts"
+import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
 import { inOrder } from "../Order.ts"
 import { setRun, type Tables } from "../Store.ts"
 import { type Moment, moment } from "./Moment.ts"
-import { runsOfKind } from "./Ordered.ts"
 import { start } from "./Start.ts"
 
-/** Counts that a run lost its worker. True when that was once too often, and it is FAILED. */
-const isPoison = (tables: Tables, run: StoredRun, maxCrashes: number, { at }: Moment): boolean => {
-  const { failed, losses } = loseWorker({
-    run,
-    losses: tables.crashes.get(run.id) ?? 0,
-    steps: Array.from(tables.steps.get(run.id)?.values() ?? []),
-    maxCrashes,
-    at
+interface Held extends HeldRun {
+  readonly run: StoredRun
+  readonly until: number
+  readonly endsInMillis: number
+}
+
+/** What a worker holds; with null, what is nobody's. */
+const heldBy = (tables: Tables, worker: string | null, { millis }: Moment): ReadonlyArray<Held> => {
+  const { crashes, leases, runs, steps } = tables
+  return Array.from(leases).flatMap(([id, lease]) => {
+    const run = runs.get(id)
+    if (lease.worker !== worker || run?.status !== "RUNNING") return []
+    const hasStep = Array.from(steps.get(id)?.values() ?? []).some(({ epoch }) => epoch === run.epoch)
+    const { until } = lease
+    return [{ run, losses: crashes.get(id) ?? 0, hasStep, until, endsInMillis: until - millis }]
   })
-  tables.crashes.set(run.id, losses)
-  if (failed === null) return false
-  tables.leases.delete(run.id)
-  setRun(tables, failed)
-  return true
+}
+
+/** They are nobody's now, or over. */
+const letGo = (tables: Tables, held: ReadonlyArray<Held>, maxCrashes: number, at: Moment): void => {
+  for (const { losses, run, until } of held) {
+    tables.crashes.set(run.id, losses)
+    tables.leases.set(run.id, { worker: null, until: Math.min(until, at.millis) })
+    const isOver = losses >= maxCrashes
+    setRun(tables, isOver ? givenUp(run, maxCrashes, at.at) : { ...run, updatedAt: at.at })
+  }
+}
+
+/** Begins what is nobody's, as far as the worker may. */
+const begin = (
+  tables: Tables,
+  { limit, ...claimant }: Claimant & { readonly limit: number },
+  at: Moment
+): ReadonlyArray<StoredRun> => {
+  const nobodys = heldBy(tables, null, at)
+  const waiting = nobodys
+    .filter(({ run }) => kindOf(run) === (claimant.kind ?? "task"))
+    .sort((a, b) => a.losses - b.losses || a.until - b.until || inOrder("createdAt")(a.run, b.run))
+    .slice(0, limit)
+  const lowest = Math.min(...nobodys.map(({ losses }) => losses))
+  return mayBegin({ held: heldBy(tables, claimant.worker, at), waiting, lowest })
+    .map(({ run }) => start(tables, run, claimant, at))
+    .sort(inOrder("createdAt"))
+}
+
+/** PENDING again, but for those that are suspect: they are nobody's. */
+const handBack = (tables: Tables, held: ReadonlyArray<Held>, at: Moment): void => {
+  for (const { hasStep, losses, run } of held) {
+    tables.crashes.set(run.id, keepLosses({ hasStep, losses }))
+    if (!hasStep && losses >= suspectFrom) {
+      tables.leases.set(run.id, { worker: null, until: at.millis })
+    } else {
+      tables.leases.delete(run.id)
+      tables.runs.set(run.id, { ...run, status: "PENDING" })
+    }
+  }
 }
 
 /** What becomes of runs that lose their worker: another takes them over, or they are handed back. */
-export const make = (tables: Tables): Pick<RunRepo["Service"], "takeOver" | "release"> => {
-  const { leases, runs } = tables
-  const leaseEnd = ({ id }: StoredRun) => leases.get(id)?.until ?? Number.NEGATIVE_INFINITY
-  return {
-    takeOver: ({ limit, maxCrashes, ...claimant }) =>
-      Effect.map(moment, (at) =>
-        runsOfKind(tables, claimant.kind, "RUNNING")
-          .filter((run) => leaseEnd(run) <= at.millis)
-          .sort((a, b) => leaseEnd(a) - leaseEnd(b))
-          .slice(0, limit)
-          .filter(
-            (run) => leases.get(run.id)?.worker === claimant.worker || !isPoison(tables, run, maxCrashes, at)
-          )
-          .map((run) => start(tables, run, claimant, at))
-          .sort(inOrder("createdAt"))
-      ),
-    release: (worker, { crashed, kind = "task", maxCrashes }) =>
-      Effect.map(moment, (at) => {
-        for (const [id, lease] of leases) {
-          const run = runs.get(id)
-          if (lease.worker !== worker || run?.status !== "RUNNING" || kindOf(run) !== kind) continue
-          if (crashed && isPoison(tables, run, maxCrashes, at)) continue
-          leases.delete(id)
-          runs.set(id, { ...run, status: "PENDING", ...(crashed && { updatedAt: at.at }) })
-        }
-      })
-  }
-}
+export const make = (tables: Tables): Pick<RunRepo["Service"], "takeOver" | "release"> => ({
+  takeOver: ({ awayMillis = Number.POSITIVE_INFINITY, maxCrashes, ...claimant }) =>
+    Effect.map(moment, (at) => {
+      const { leaseMillis } = claimant
+      for (const worker of new Set(Array.from(tables.leases.values(), (lease) => lease.worker))) {
+        if (worker === null) continue
+        const how = { isOwn: worker === claimant.worker, leaseMillis, maxCrashes, awayMillis }
+        letGo(tables, settleLeases(heldBy(tables, worker, at), how), maxCrashes, at)
+      }
+      return begin(tables, claimant, at)
+    }),
+  release: (worker, { crashed, executions, kind = "task", maxCrashes }) =>
+    Effect.map(moment, (at) => {
+      const held = heldBy(tables, worker, at)
+      if (crashed) return letGo(tables, loseWorker(held, maxCrashes), maxCrashes, at)
+      const isNamed = ({ epoch, id }: { readonly id: RunId; readonly epoch: number }) =>
+        executions?.some((execution) => execution.id === id && execution.epoch === epoch) ?? true
+      handBack(
+        tables,
+        held.filter(({ run }) => kindOf(run) === kind && isNamed(run)),
+        at
+      )
+    })
+})
