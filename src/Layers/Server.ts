@@ -59,8 +59,9 @@ const layerDrain = Layer.effectDiscard(
         const deadline = performance.now() + drainMillis
         yield* Effect.logInfo("stopping")
         yield* lifecycle.startDraining
-        // Tasks go on elsewhere at once; of turns somebody reads the answer here.
-        yield* Effect.all([engine.drain("task", 0), engine.drain("turn", drainMillis)], { concurrency: 2 })
+        yield* Effect.all([engine.drain("task", drainMillis), engine.drain("turn", drainMillis)], {
+          concurrency: 2
+        })
         yield* lifecycle.endDraining
         closeQuiet()
         const left = Math.max(deadline - performance.now(), flushMillis)

@@ -47,8 +47,10 @@ export class Engine extends Context.Service<
       listener?: EventListener
     ) => Effect.Effect<boolean, E, R>
     /**
-     * Takes no more runs of this kind, waits `millis` at most for those under way, stops the rest and hands it back,
-     * which takes as long as the store may take to answer.
+     * Takes no more runs of this kind, and waits `millis` at most for those under way. Of tasks no further step begins,
+     * of turns, which somebody reads here, none in the second half of that time: each is handed back as soon as the
+     * steps are kept that were under way. In the end it stops the rest and hands it back, which takes as long as the
+     * store may take to answer.
      */
     readonly drain: (kind: RunKind, millis: number) => Effect.Effect<void>
   }

@@ -19,6 +19,7 @@ import { until } from "../support/Until.ts"
 const name = "runs outlive their nodes"
 /** Long enough for a node that lives to renew it, however busy the machine is. */
 const leaseMillis = 10_000
+const drainMillis = 5_000
 const concurrency = 16
 const report = (line: string) => process.stdout.write(`durability: ${line}\n`)
 
@@ -42,8 +43,7 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     const late = { DATABASE_URL: proxied.href }
     nodes = makeNodes(url, (node) => ({ ...model.env(node), ...(node === 2 && late) }), {
       AGENTD_LEASE_SECONDS: String(leaseMillis / 1000),
-      // A task that waited for the drain would wait for ever.
-      AGENTD_DRAIN_SECONDS: "3600",
+      AGENTD_DRAIN_SECONDS: String(drainMillis / 1000),
       AGENTD_RUN_CONCURRENCY: String(concurrency),
       AGENTD_RUNS_PER_WORKSPACE: String(2 * concurrency)
     })
@@ -228,11 +228,13 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     )
   })
 
-  it("SIGTERM hands runs over at once", async () => {
+  it("SIGTERM makes no call again that is under way, and hands over what takes longer than the drain", async () => {
     const job = ++jobs
     const id = await account.submit(0, `job ${job} hang`)
     await until(() => asked(job).length === 1, "the model was asked")
     assert.strictEqual(asked(job)[0]?.node, 0)
+    const calling = await submitAll(8, () => 0)
+    await until(() => tools.uses.some((use) => use.job === calling[0]?.job), "a tool was called")
     const at = Date.now()
     let exited = 0
     const ended = nodes
@@ -245,7 +247,13 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     const took = (asked(job)[1]?.at ?? 0) - at
     assert.strictEqual(asked(job)[1]?.node, 1)
     assert.strictEqual(await ended, 0)
+    assert.isAtLeast(took, drainMillis - 500, "it was not waited for")
     report(`SIGTERM: taken up after ${took} ms, exit after ${exited} ms`)
+    for (const given of calling) {
+      await becomes(1, given.id, "COMPLETED")
+      const steps = tools.uses.filter((use) => use.job === given.job).map(({ step }) => step)
+      assert.deepStrictEqual(steps, [0, 1], `job ${given.job}`)
+    }
     await becomes(1, id, "COMPLETED")
     assert.strictEqual((await run(1, id)).output, `done ${job}`)
   })

@@ -15,6 +15,7 @@ import { Inference } from "../Inference.ts"
 import { Settings } from "../Settings.ts"
 import { askModel } from "./AskModel.ts"
 import { type Calling, callTools } from "./CallTools.ts"
+import { untilDraining } from "./Draining.ts"
 import { patiently } from "./Patience.ts"
 import { type Steps, step } from "./Step.ts"
 import type { ToolAccess } from "./Toolbox.ts"
@@ -62,7 +63,8 @@ export class AgentLoop extends Context.Service<
      * ends the work with `ApprovalNeeded` when the others are done. What the model is shown is cut to a
      * budget of tokens. Which tools it is shown is looked up with the first question, and a call goes to the
      * tool that was shown or to none (`Toolbox`). A store that is away in the middle of a step is waited for
-     * within it, so that the steps beside it go on.
+     * within it, so that the steps beside it go on. When the process stops no further step begins: what is under
+     * way is kept, and then the work ends with `HandedBack`.
      */
     readonly answer: (input: LoopInput) => Effect.Effect<LoopResult, LoopError>
   }
@@ -80,7 +82,7 @@ export class AgentLoop extends Context.Service<
         const { finished, log, messageId, request } = input
         const steps: Steps = { finished, log, most: settings.maxSteps }
         // Which model is looked up with the first question, and is the same until the end.
-        const model = yield* Effect.cached(patiently(inference.model(request.choice)))
+        const model = yield* Effect.cached(untilDraining(patiently(inference.model(request.choice))))
         const transcript: Array<PromptMessage> = []
         let index = 0
         let text = ""

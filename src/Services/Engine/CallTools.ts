@@ -12,6 +12,7 @@ import type { SettingsShape } from "../Settings.ts"
 import { IdempotencyKey } from "../ToolSource.ts"
 import { withinLimit } from "./CallLimit.ts"
 import { allowed, brokenOff, callTool, type Permission } from "./CallTool.ts"
+import { unlessDraining } from "./Draining.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
 import { type Steps, step } from "./Step.ts"
 import type { Toolbox } from "./Toolbox.ts"
@@ -54,7 +55,8 @@ const makeTelling = Effect.fnUntraced(function* (calls: ReadonlyArray<ToolCall>,
 /**
  * Makes the calls of one model answer, the steps from `first` on, a bounded number of them at the same time. The
  * permitted ones are done when `ApprovalNeeded` is told of those that nobody has decided about. One whose tool can't
- * be had is waited for beside the others, which go on: they are done when the work ends for it.
+ * be had is waited for beside the others, which go on: they are done when the work ends for it. When the process stops,
+ * those that have begun are done and kept, and no others begin.
  */
 export const callTools = Effect.fnUntraced(function* (
   calls: ReadonlyArray<BoundCall>,
@@ -92,7 +94,11 @@ export const callTools = Effect.fnUntraced(function* (
       first + position,
       "tool",
       // Who waits for a tool holds up no other call.
-      withinLimit(callTool(call, calling), { health, millis: toolTimeoutMillis, name: call.name })
+      withinLimit(unlessDraining(callTool(call, calling)), {
+        health,
+        millis: toolTimeoutMillis,
+        name: call.name
+      })
         .pipe(places.withPermits(1), awaitTool)
         .pipe(Effect.provideService(IdempotencyKey, `${key}/${call.id}`))
     )
@@ -103,6 +109,7 @@ export const callTools = Effect.fnUntraced(function* (
     calls,
     (call, position) =>
       Effect.catchTags(perform(call, position), {
+        // Those beside it are not to be interrupted.
         HandedBack: () =>
           Effect.sync(() => {
             isHandedBack = true

@@ -1,6 +1,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Capacity from "../../Schemas/Capacity.ts"
@@ -39,10 +40,15 @@ export interface Executions {
   /** Stops those whose lease has ended. */
   readonly expire: Effect.Effect<void>
   /**
-   * Nothing is reserved any more. Waits `millis` at most for what is under way; then stops it, and waits
-   * `stoppingMillis` at most for that. What was reserved before may still begin: it ends with the scope.
+   * Nothing is reserved any more. Waits `millis` at most for what is under way, and for what is about to begin in
+   * reserved places; from `stepMillis` on no further step begins. Then stops the rest, and waits `stoppingMillis` at
+   * most for that.
    */
-  readonly drain: (millis: number, stoppingMillis: number) => Effect.Effect<void>
+  readonly drain: (how: {
+    readonly stepMillis: number
+    readonly millis: number
+    readonly stoppingMillis: number
+  }) => Effect.Effect<void>
 }
 
 export const make: (options: {
@@ -50,6 +56,8 @@ export const make: (options: {
   readonly most: number
   readonly leaseMillis: number
   readonly execute: (run: StoredRun, listener?: EventListener) => Effect.Effect<void, OwnershipLost>
+  /** No further step begins in what is executed. */
+  readonly stopSteps: Effect.Effect<void>
   /** A place fell free that somebody may wait for. */
   readonly freed: Effect.Effect<unknown>
 }) => Effect.Effect<Executions, never, Scope.Scope> = Effect.fnUntraced(function* ({
@@ -57,10 +65,18 @@ export const make: (options: {
   freed,
   kind,
   leaseMillis,
-  most
+  most,
+  stopSteps
 }) {
   const fibers = yield* FiberMap.make<RunId, void, never>()
+  const nothingReserved = yield* Latch.make(true)
   let capacity = Capacity.idle(most)
+
+  const tellReserved = () => {
+    if (capacity.reserved === 0) nothingReserved.openUnsafe()
+    else nothingReserved.closeUnsafe()
+  }
+  const allEnded = Effect.andThen(nothingReserved.await, FiberMap.awaitEmpty(fibers))
 
   /** Does not wait for it: one that is slow to stop holds up no other. */
   const stop = (execution: Capacity.ExecutionKey) => {
@@ -98,16 +114,20 @@ export const make: (options: {
     reserve: (wanted) => {
       const reserved = Capacity.reserve(capacity, wanted)
       capacity = reserved.capacity
+      tellReserved()
       return reserved.granted
     },
     giveBack: (count) => {
       capacity = Capacity.giveBack(capacity, count)
+      tellReserved()
     },
     begin: (runs, { listener, reserved, since }) =>
       Effect.suspend(() => {
         const until = Capacity.oursUntil(since, leaseMillis)
         capacity = Capacity.occupy(capacity, runs, { reserved, until })
-        return Effect.forEach(runs, (run) => fork(run, listener), { discard: true })
+        return Effect.forEach(runs, (run) => fork(run, listener), { discard: true }).pipe(
+          Effect.ensuring(Effect.sync(tellReserved))
+        )
       }),
     hasPlaces: () => Capacity.free(capacity) > 0,
     held: () => Capacity.executions(capacity),
@@ -119,11 +139,13 @@ export const make: (options: {
       }
     },
     expire: Effect.map(monotonicMillis, (at) => Capacity.expired(capacity, at).forEach(stop)),
-    drain: Effect.fnUntraced(function* (millis, stoppingMillis) {
+    drain: Effect.fnUntraced(function* ({ millis, stepMillis, stoppingMillis }) {
       capacity = Capacity.drain(capacity)
-      yield* Effect.timeoutOption(FiberMap.awaitEmpty(fibers), millis)
+      if (stepMillis > 0) yield* Effect.timeoutOption(allEnded, stepMillis)
+      yield* stopSteps
+      yield* Effect.timeoutOption(allEnded, millis - stepMillis)
       Capacity.executions(capacity).forEach(stop)
-      yield* Effect.timeoutOption(FiberMap.awaitEmpty(fibers), stoppingMillis)
+      yield* Effect.timeoutOption(allEnded, stoppingMillis)
     })
   }
 })

@@ -3,14 +3,16 @@ import * as Latch from "effect/Latch"
 import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import { renewMillis } from "../../Schemas/Capacity.ts"
-import type { RunKind, RunStatus } from "../../Schemas/Run.ts"
+import type { RunKind, RunStatus, StoredRun } from "../../Schemas/Run.ts"
 import { runsFinished, turnsFinished } from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { Signals } from "../Signals.ts"
 import * as Claims from "./Claims.ts"
+import * as Draining from "./Draining.ts"
 import * as Executions from "./Executions.ts"
 import * as Leases from "./Leases.ts"
+import type { EventListener } from "./LiveEvents.ts"
 import { LocalExecutors } from "./LocalExecutors.ts"
 import * as Outages from "./Outages.ts"
 import { Work } from "./Work.ts"
@@ -33,20 +35,28 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
   const most = kind === "task" ? runConcurrency : turnConcurrency
 
   yield* executors.settleFormer
-  const handBack = repo.release(worker, { kind, crashed: false, maxCrashes }).pipe(
-    Effect.andThen(signals.publish({ type: "runs", kind })),
-    Effect.catch((error) => Effect.logWarning("runs not handed back", error.error))
-  )
+  const handBack = (executions?: ReadonlyArray<StoredRun>) =>
+    repo.release(worker, { kind, crashed: false, maxCrashes, ...(executions && { executions }) }).pipe(
+      Effect.andThen(signals.publish({ type: "runs", kind })),
+      Effect.catch((error) => Effect.logWarning("runs not handed back", error.error))
+    )
   // The first of the finalizers, and so the last that runs: the fibers have ended then.
-  yield* Effect.addFinalizer(() => handBack)
+  yield* Effect.addFinalizer(() => handBack())
 
   const awake = yield* Latch.make(false)
+  const { begin: stopSteps, draining } = yield* Draining.make
+  const execute = (run: StoredRun, listener?: EventListener) =>
+    work.execute(run, listener).pipe(
+      Effect.provideService(Draining.Draining, draining),
+      // No step begins any more: others may have it at once.
+      Effect.flatMap((status) => (status === "RUNNING" ? handBack([run]) : countEnd(kind, status)))
+    )
   const executions = yield* Executions.make({
     kind,
     most,
     leaseMillis,
-    execute: (run, listener) =>
-      Effect.flatMap(work.execute(run, listener), (status) => countEnd(kind, status)),
+    execute,
+    stopSteps,
     freed: awake.open
   })
   const outages = Outages.make(renewMillis(leaseMillis))
@@ -63,7 +73,12 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     reserve: executions.reserve,
     giveBack: executions.giveBack,
     begin: executions.begin,
-    drain: (millis) => Effect.andThen(executions.drain(millis, databaseTimeoutMillis), handBack)
+    drain: (millis) => {
+      // Of turns somebody reads the answer here; what they begin then has time to end.
+      const stepMillis = kind === "task" ? 0 : millis / 2
+      const drained = executions.drain({ stepMillis, millis, stoppingMillis: databaseTimeoutMillis })
+      return Effect.andThen(drained, handBack())
+    }
   })
 })
 

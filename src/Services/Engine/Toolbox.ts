@@ -10,6 +10,7 @@ import {
 } from "../../Schemas/ToolAbsence.ts"
 import { type BoundCall, isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
 import type { Offer, Tool, ToolSource } from "../ToolSource.ts"
+import { untilDraining } from "./Draining.ts"
 import { patiently } from "./Patience.ts"
 import type { AwaitTool } from "./ToolWait.ts"
 
@@ -81,7 +82,7 @@ export const make = Effect.fnUntraced(function* (
   let looked: ReadonlyArray<Tool> = []
   const shown = yield* Effect.cached(
     Effect.gen(function* () {
-      const offered = yield* awaitTool(patiently(offer))
+      const offered = yield* awaitTool(untilDraining(patiently(offer)))
       const tools = fitTools(offered.tools, ({ definition }) => definition, budget)
       if (tools.length < offered.tools.length) {
         yield* Effect.logWarning(`${offered.tools.length - tools.length} tools too many were left out`)

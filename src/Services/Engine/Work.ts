@@ -13,6 +13,7 @@ import { RunJournal } from "../RunJournal.ts"
 import { Settings } from "../Settings.ts"
 import { ToolSource } from "../ToolSource.ts"
 import { AgentLoop, type LoopResult } from "./AgentLoop.ts"
+import { untilDraining } from "./Draining.ts"
 import * as ExecutionLog from "./ExecutionLog.ts"
 import * as Finish from "./Finish.ts"
 import type { EventListener } from "./LiveEvents.ts"
@@ -27,7 +28,8 @@ export class Work extends Context.Service<
   {
     /**
      * Executes a run that this worker owns, from where its journal ends, and stores how it went: over, or
-     * waiting for people. Its events go to the listener as they happen. A database that is away is asked
+     * waiting for people; or nothing, and it is still RUNNING, because no further step begins here when the process
+     * stops: then whoever owns it hands it back. Its events go to the listener as they happen. A database that is away is asked
      * again and again; whoever owns the lease must interrupt this when it ends.
      */
     readonly execute: (run: StoredRun, listener?: EventListener) => Effect.Effect<RunStatus, OwnershipLost>
@@ -55,8 +57,7 @@ export class Work extends Context.Service<
               ),
             LimitExceeded: ({ error, limit }) =>
               Effect.succeed(Finish.failed(log, `${limit}_exceeded`, error)),
-            // The run is still RUNNING, and is handed back with all that are when the node has stopped.
-            HandedBack: () => Effect.interrupt,
+            HandedBack: () => Effect.succeed(brokenOff),
             ToolUnavailable: ({ error }) => Effect.succeed(Finish.failed(log, "tool_unavailable", error))
           }),
           Effect.catchDefect((defect) =>
@@ -66,7 +67,7 @@ export class Work extends Context.Service<
             )
           )
         )
-        return ending === parked ? parked : yield* finish(run, ending, log)
+        return ending === parked || ending === brokenOff ? ending : yield* finish(run, ending, log)
       })
 
       return Work.of({ execute })
@@ -75,6 +76,7 @@ export class Work extends Context.Service<
 }
 
 const parked = "WAITING_APPROVAL" as const
+const brokenOff = "RUNNING" as const
 
 /** An answer that is not whole is none, but it is kept as far as it came. */
 const answered = Effect.fnUntraced(function* (
@@ -121,9 +123,11 @@ const makePerform = Effect.gen(function* () {
   })
 
   return Effect.fn("Engine.perform")(function* (run: StoredRun, log: ExecutionLog.ExecutionLog) {
-    const finished = ExecutionLog.isFirst(run) ? new Map() : yield* patiently(journals.steps(run.id))
+    const finished = ExecutionLog.isFirst(run)
+      ? new Map()
+      : yield* untilDraining(patiently(journals.steps(run.id)))
     yield* log.resume(finished)
-    const found = yield* patiently(lookUp(run))
+    const found = yield* untilDraining(patiently(lookUp(run)))
     return yield* loop.answer({
       ...found,
       access: accessOf(toolSource, run),
