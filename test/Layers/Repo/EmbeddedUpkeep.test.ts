@@ -26,7 +26,7 @@ const table = (name: string, given: Partial<TableState> = {}): TableState => ({
 const gone = new SqlError({ reason: new ConnectionError({ cause: new Error("gone"), message: "gone" }) })
 
 /** A database of which the test says what happens to it, and that notes when it is looked after. */
-const makeDatabase = (given: { wal?: number; redo?: number } = {}) => {
+const makeDatabase = (given: { wal?: number; redo?: number; isRecovered?: boolean } = {}) => {
   const state = {
     wal: given.wal ?? 0,
     quiet: true,
@@ -42,6 +42,7 @@ const makeDatabase = (given: { wal?: number; redo?: number } = {}) => {
       if (state.broken.has(what)) return yield* gone
     })
   const database: Database = {
+    isRecovered: () => given.isRecovered ?? false,
     position: Effect.succeed({ wal: state.wal, redo: given.redo ?? state.wal }),
     wal: () => state.wal,
     quietMillis: () => (state.quiet ? 100 : 99),
@@ -94,6 +95,30 @@ describe("The upkeep of the embedded database", () => {
       state.wal += mebibyte
       yield* TestClock.adjust(500)
       assert.strictEqual(what("checkpoint").length, 2)
+    })
+  )
+
+  it.effect("vacuums after a crash before it begins, for a second, and nothing that is large", () =>
+    Effect.gen(function* () {
+      const { done, start, state } = makeDatabase({ isRecovered: true })
+      const left = { isKnown: false, bytes: 512 * mebibyte }
+      state.takes = 400
+      state.quiet = false
+      state.tables = [
+        table("small", { isKnown: false, bytes: mebibyte - 1 }),
+        table("large", { ...left, bytes: left.bytes + 1 }),
+        ...["a", "b", "c"].map((name) => table(name, left))
+      ]
+      const starting = yield* Effect.forkChild(start, { startImmediately: true })
+      yield* TestClock.adjust("1100 millis")
+      assert.isUndefined(starting.pollUnsafe())
+      yield* TestClock.adjust("100 millis")
+      assert.isDefined(starting.pollUnsafe())
+      assert.deepStrictEqual(done, [
+        [0, "look"],
+        [0.4, "vacuum a"],
+        [0.8, "vacuum b"]
+      ])
     })
   )
 

@@ -51,6 +51,7 @@ export class Engine {
   #fsyncs = 0
   #wal = 0
   #recovery: Recovery | undefined
+  #isRecovered = false
   #endedAt = performance.now()
   /** A batch that takes longer ends the worker. Holds for those that begin from now on. */
   batchLimitMillis: number
@@ -73,6 +74,11 @@ export class Engine {
   /** Where the replay of the WAL is, while a start has to do that. */
   get recovery(): Recovery | undefined {
     return this.#recovery
+  }
+
+  /** Whether a start had to replay any of it. */
+  get isRecovered(): boolean {
+    return this.#isRecovered
   }
 
   /** For how long nobody has asked anything; 0 while somebody does. */
@@ -138,6 +144,7 @@ export class Engine {
       let limit = setTimeout(giveUp, startLimitMillis)
       const opening = (recovery: Recovery | undefined): void => {
         this.#recovery = recovery
+        this.#isRecovered ||= recovery !== undefined
         clearTimeout(limit)
         limit = setTimeout(giveUp, startLimitMillis)
       }

@@ -39,6 +39,7 @@ export const make = (engine: Engine, sql: PgClient): Database => {
     where c.relkind in ('r', 't', 'm') and c.relpersistence = 'p'`
 
   return {
+    isRecovered: () => engine.isRecovered,
     position: sql<{ readonly wal: number; readonly redo: number }>`
       select (pg_current_wal_insert_lsn() - '0/0')::float8 as wal, (redo_lsn - '0/0')::float8 as redo
       from pg_control_checkpoint()`.pipe(Effect.map(([row]) => row ?? { wal: 0, redo: 0 })),

@@ -19,9 +19,14 @@ const quietMillis = 100
 /** What took longer is told to whoever reads the log: nobody was answered meanwhile. */
 const longMillis = 1_000
 const failedMillis = 3_600_000
+/** After a crash, before anybody can ask: tables up to this size, one after the other, for so long. */
+const tidyBytes = 512 * 1024 * 1024
+const tidyMillis = 1_000
 
 /** A database with one session, in which nobody else looks after anything. */
 export interface Database {
+  /** Whether it was left by a crash: what was dead in it then is not counted, and every list reads it. */
+  readonly isRecovered: () => boolean
   /** How far the WAL is written, and from where a start would replay it, as positions. */
   readonly position: Effect.Effect<{ readonly wal: number; readonly redo: number }, SqlError>
   /** The first of these, as far as it is known without asking. */
@@ -38,7 +43,7 @@ type Due = TableWork & { readonly urgency: Urgency }
 /**
  * Makes checkpoints, vacuums and analyzes (`Schemas/DatabaseUpkeep.ts` says when), as a PostgreSQL with all of its
  * processes does by itself. Nobody is answered meanwhile, so it is one table at a time, in a quiet moment; what is
- * overdue waits for none.
+ * overdue waits for none. It begins, where the database was left by a crash, with what can be done before anybody asks.
  */
 export const start = Effect.fnUntraced(function* (database: Database) {
   let { redo, wal } = yield* database.position
@@ -66,6 +71,16 @@ export const start = Effect.fnUntraced(function* (database: Database) {
     failed.delete(table.name)
   })
 
+  const tidy = Effect.gen(function* () {
+    const startedAt = yield* monotonicMillis
+    const tables = (yield* database.tables).filter(({ bytes }) => bytes <= tidyBytes).map(tableUrgency)
+    for (const table of tables.filter(({ vacuum }) => vacuum)) {
+      const at = yield* monotonicMillis
+      if (at - startedAt >= tidyMillis) break
+      yield* work(table, at)
+    }
+  })
+
   const tick = Effect.gen(function* () {
     const at = yield* monotonicMillis
     const isQuiet = database.quietMillis() >= quietMillis
@@ -86,12 +101,9 @@ export const start = Effect.fnUntraced(function* (database: Database) {
     for (const table of next) yield* work(table, at)
   })
 
-  yield* tick.pipe(
-    Effect.ignoreCause({ log: "Warn", message: "the database was not looked after" }),
-    Effect.andThen(Effect.sleep(tickMillis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  const logged = Effect.ignoreCause({ log: "Warn", message: "the database was not looked after" })
+  if (database.isRecovered()) yield* logged(tidy)
+  yield* tick.pipe(logged, Effect.andThen(Effect.sleep(tickMillis)), Effect.forever, Effect.forkScoped)
 })
 
 const monotonicMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1_000_000)
