@@ -9,14 +9,14 @@ export interface WalState {
 /** A table, or the part of it that holds its long values, by the counters of the server. */
 export interface TableState {
   readonly name: string
-  readonly isToast: boolean
+  readonly toast: boolean
   readonly live: number
   readonly dead: number
   /** Rows that were changed since its statistics were made. */
   readonly modified: number
   readonly bytes: number
   /** Whether it was vacuumed since the start: what was counted before is lost with each of them. */
-  readonly isKnown: boolean
+  readonly known: boolean
   /** Transactions since its oldest row was frozen. */
   readonly age: number
 }
@@ -58,11 +58,11 @@ const urgencyOf = (count: number, limit: number): Urgency => {
 
 /** What is to be done about a table, and how urgent it is. */
 export const tableUrgency = (table: TableState): TableWork & { readonly urgency: Urgency } => {
-  const { age, bytes, dead, isKnown, isToast, live, modified, name } = table
+  const { age, bytes, dead, known, toast, live, modified, name } = table
   const vacuum = urgencyOf(dead, deadLimit(live))
-  const analyze = isToast ? "none" : urgencyOf(modified, modifiedLimit(live))
+  const analyze = toast ? "none" : urgencyOf(modified, modifiedLimit(live))
   const freeze = urgencyOf(age, freezeAge)
-  const unknown: Urgency = !isKnown && bytes >= unknownBytes ? "wanted" : "none"
+  const unknown: Urgency = !known && bytes >= unknownBytes ? "wanted" : "none"
   const all = [vacuum, analyze, freeze, unknown]
   return {
     name,

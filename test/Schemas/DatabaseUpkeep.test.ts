@@ -20,12 +20,12 @@ describe("A checkpoint", () => {
 
 const clean: TableState = {
   name: "public.runs",
-  isToast: false,
+  toast: false,
   live: 10_000,
   dead: 0,
   modified: 0,
   bytes: 100 * mebibyte,
-  isKnown: true,
+  known: true,
   age: 1000
 }
 
@@ -38,9 +38,9 @@ describe("A table", () => {
     ["is small and always written", { live: 20, dead: 202 }, true, false, "wanted"],
     ["is analyzed for what changed", { modified: 1500 }, false, true, "wanted"],
     ["is both", { dead: 1300, modified: 3000 }, true, true, "overdue"],
-    ["has no statistics as a place for long values", { isToast: true, modified: 9999 }, false, false, "none"],
-    ["is vacuumed once where nothing is known", { isKnown: false }, true, false, "wanted"],
-    ["is small and not known", { isKnown: false, bytes: mebibyte - 1 }, false, false, "none"],
+    ["has no statistics as a place for long values", { toast: true, modified: 9999 }, false, false, "none"],
+    ["is vacuumed once where nothing is known", { known: false }, true, false, "wanted"],
+    ["is small and not known", { known: false, bytes: mebibyte - 1 }, false, false, "none"],
     ["is frozen in time", { age: 150_000_000 }, true, false, "wanted"],
     ["is frozen at once", { age: 300_000_000 }, true, false, "overdue"]
   ])("%s", (_, state, vacuum, analyze, urgency) => {

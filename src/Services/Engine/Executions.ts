@@ -125,9 +125,8 @@ export const make: (options: {
       Effect.suspend(() => {
         const until = Capacity.oursUntil(since, leaseMillis)
         capacity = Capacity.occupy(capacity, runs, { reserved, until })
-        return Effect.forEach(runs, (run) => fork(run, listener), { discard: true }).pipe(
-          Effect.ensuring(Effect.sync(tellReserved))
-        )
+        const begun = Effect.forEach(runs, (run) => fork(run, listener), { discard: true })
+        return Effect.ensuring(begun, Effect.sync(tellReserved))
       }),
     hasPlaces: () => Capacity.free(capacity) > 0,
     held: () => Capacity.executions(capacity),

@@ -13,12 +13,12 @@ const minute = 60_000
 
 const table = (name: string, given: Partial<TableState> = {}): TableState => ({
   name,
-  isToast: false,
+  toast: false,
   live: 0,
   dead: 0,
   modified: 0,
   bytes: 0,
-  isKnown: true,
+  known: true,
   age: 0,
   ...given
 })
@@ -101,11 +101,11 @@ describe("The upkeep of the embedded database", () => {
   it.effect("vacuums after a crash before it begins, for a second, and nothing that is large", () =>
     Effect.gen(function* () {
       const { done, start, state } = makeDatabase({ isRecovered: true })
-      const left = { isKnown: false, bytes: 512 * mebibyte }
+      const left = { known: false, bytes: 512 * mebibyte }
       state.takes = 400
       state.quiet = false
       state.tables = [
-        table("small", { isKnown: false, bytes: mebibyte - 1 }),
+        table("small", { known: false, bytes: mebibyte - 1 }),
         table("large", { ...left, bytes: left.bytes + 1 }),
         ...["a", "b", "c"].map((name) => table(name, left))
       ]

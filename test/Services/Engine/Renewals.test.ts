@@ -108,3 +108,27 @@ describe("An execution stops before its lease ends", () => {
     }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
   )
 })
+
+describe("A lease that the store was not there to renew", () => {
+  it.effect("is asked for again within half a second, and outlives short faults that hit each renewal", () =>
+    Effect.gen(function* () {
+      const { create, faults, stopped } = yield* subject
+      const asked: Array<number> = []
+      const since = yield* Clock.currentTimeMillis
+      // Away for the last 100 ms of every 5 s, and the first 100 ms of the next.
+      const isAway = (at: number) => (at + 100) % 5_000 < 200
+      faults.before = (call) =>
+        Effect.flatMap(Clock.currentTimeMillis, (at) => {
+          if (call === "renew") asked.push(at - since)
+          return call === "renew" && isAway(at - since) ? away : Effect.void
+        })
+      yield* start
+      yield* create
+      for (let n = 0; n < 600; n++) yield* TestClock.adjust(100)
+      assert.deepStrictEqual(stopped, [])
+      const [first = 0, again = 0] = asked
+      assert.isTrue(isAway(first))
+      assert.isAtMost(again - first, 500)
+    }).pipe(Effect.provide(layerFaulty({ leaseMillis })))
+  )
+})

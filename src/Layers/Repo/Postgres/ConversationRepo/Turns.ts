@@ -6,7 +6,9 @@ import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import type { Database } from "../Database.ts"
 import { firstRow, returnedRow } from "../Rows.ts"
 
-const removed = firstRow(Schema.Struct({ turnId: Schema.NullOr(RunId) }))
+const removed = firstRow(
+  Schema.Struct({ turnId: Schema.NullOr(RunId) }).pipe(Schema.encodeKeys({ turnId: "turn" }))
+)
 
 /** What a turn that begins and the removal of its conversation both lock. */
 const turnsOf = (sql: PgClient, id: ConversationId) => sql`hashtextextended(${id}, 0)`
@@ -31,7 +33,7 @@ export const make = ({
               select id, turn_id from conversations where id = ${id} and deleted_at is null for update
             )
             update conversations set deleted_at = clock_timestamp(), turn_id = null from before
-            where conversations.id = before.id returning before.turn_id as "turnId"`)
+            where conversations.id = before.id returning before.turn_id as turn`)
         })
       )
     ),

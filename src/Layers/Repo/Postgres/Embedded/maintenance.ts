@@ -31,10 +31,10 @@ export const make = (engine: Engine, sql: PgClient): Database => {
     ).pipe(Effect.asVoid)
 
   const tables = sql<TableState>`
-    select format('%I.%I', n.nspname, c.relname) as name, c.relkind = 't' as "isToast",
+    select format('%I.%I', n.nspname, c.relname) as name, c.relkind = 't' as toast,
       pg_stat_get_live_tuples(c.oid)::float8 as live, pg_stat_get_dead_tuples(c.oid)::float8 as dead,
       pg_stat_get_mod_since_analyze(c.oid)::float8 as modified, pg_relation_size(c.oid)::float8 as bytes,
-      pg_stat_get_last_vacuum_time(c.oid) is not null as "isKnown", age(c.relfrozenxid) as age
+      pg_stat_get_last_vacuum_time(c.oid) is not null as known, age(c.relfrozenxid) as age
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relkind in ('r', 't', 'm') and c.relpersistence = 'p'`
 

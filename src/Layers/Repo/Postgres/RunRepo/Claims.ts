@@ -10,7 +10,7 @@ import { runColumns } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
 
 const storedRuns = rows(StoredRun)
-const Renewed = Schema.Struct({ id: RunId, isRenewed: Schema.Boolean })
+const Renewed = Schema.Struct({ id: RunId, kept: Schema.Boolean })
 const renewals = rows(Renewed)
 
 /** As `picked`: within a workspace in order, workspaces in turns. */
@@ -76,12 +76,12 @@ const renewing = (
       update runs set lease_until = ${leaseEnd(sql, leaseMillis)} where id in (select id from free)
       returning id
     )
-    select own.id, renewed.id is not null as "isRenewed"
+    select own.id, renewed.id is not null as kept
     from own left join renewed on renewed.id = own.id
     where renewed.id is not null or not exists (select from runs where runs.id = own.id and ${isOurs})`
 }
 
 const toRenewal = (rows: ReadonlyArray<typeof Renewed.Type>): Renewal => ({
-  renewed: new Set(rows.flatMap(({ id, isRenewed }) => (isRenewed ? [id] : []))),
-  lost: new Set(rows.flatMap(({ id, isRenewed }) => (isRenewed ? [] : [id])))
+  renewed: new Set(rows.flatMap(({ id, kept }) => (kept ? [id] : []))),
+  lost: new Set(rows.flatMap(({ id, kept }) => (kept ? [] : [id])))
 })
