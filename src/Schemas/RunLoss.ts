@@ -9,7 +9,13 @@ import { type StoredRun, workerLost } from "./Run.ts"
  * - So it alone is counted (3), and begins again where nothing is in flight that was so at a crash before.
  */
 export const suspectFrom = 2
-const aloneFrom = 3
+export const aloneFrom = 3
+
+/**
+ * How long a run rests before it begins again that was counted alone (`aloneFrom`): the next count may be its last, and
+ * something else may be killing processes, one after the other.
+ */
+export const restMillis = (leaseMillis: number): number => 2 * leaseMillis
 
 /** A run that a worker holds: how often it had lost its worker before, and what it did in this execution. */
 export interface HeldRun {

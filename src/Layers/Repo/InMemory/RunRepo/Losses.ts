@@ -2,11 +2,13 @@ import * as Effect from "effect/Effect"
 import type { RunId } from "../../../../Schemas/Ids.ts"
 import { kindOf, type StoredRun } from "../../../../Schemas/Run.ts"
 import {
+  aloneFrom,
   givenUp,
   type HeldRun,
   keepLosses,
   loseWorker,
   mayBegin,
+  restMillis,
   settleLeases,
   suspectFrom
 } from "../../../../Schemas/RunLoss.ts"
@@ -51,8 +53,10 @@ const begin = (
   at: Moment
 ): ReadonlyArray<StoredRun> => {
   const nobodys = heldBy(tables, null, at)
+  const restedSince = at.millis - restMillis(claimant.leaseMillis)
   const waiting = nobodys
     .filter(({ run }) => kindOf(run) === (claimant.kind ?? "task"))
+    .filter(({ losses, until }) => losses < aloneFrom || until <= restedSince)
     .sort((a, b) => a.losses - b.losses || a.until - b.until || inOrder("createdAt")(a.run, b.run))
     .slice(0, limit)
   const lowest = Math.min(...nobodys.map(({ losses }) => losses))

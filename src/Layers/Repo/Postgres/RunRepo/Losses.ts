@@ -3,7 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../../Schemas/Ids.ts"
 import { StoredRun, workerLost } from "../../../../Schemas/Run.ts"
-import { loseWorker, mayBegin, settleLeases, suspectFrom } from "../../../../Schemas/RunLoss.ts"
+import {
+  aloneFrom,
+  loseWorker,
+  mayBegin,
+  restMillis,
+  settleLeases,
+  suspectFrom
+} from "../../../../Schemas/RunLoss.ts"
 import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
@@ -110,7 +117,9 @@ const begin = Effect.fnUntraced(function* (
   // One at a time for each worker: both of its executors ask what it holds.
   yield* sql`select pg_advisory_xact_lock(hashtextextended(${worker}, 0))`
   const waiting = yield* waitingRows(sql`
-    select id, crashes as losses from runs where ${isNobodys(sql)} and kind = ${kind}
+    select id, crashes as losses from runs
+    where ${isNobodys(sql)} and kind = ${kind} and (crashes < ${aloneFrom}::int
+      or lease_until <= (select clock_timestamp()) - ${restMillis(leaseMillis)}::int * interval '1 millisecond')
     order by crashes, lease_until, created_at, id limit ${limit} for no key update skip locked`)
   if (waiting.length === 0) return []
   const held = yield* countedRows(sql`
