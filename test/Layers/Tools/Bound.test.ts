@@ -192,11 +192,16 @@ describe("A call that failed", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect.each(["cut off", "HTTP 503"])("may have been made: %s", (how) =>
+  it.effect.each([
+    ["cut off", false, "ToolError"],
+    ["HTTP 503", false, "ToolError"],
+    ["cut off", true, "ToolUnavailable"],
+    ["HTTP 503", true, "ToolUnavailable"]
+  ] as const)("may have been made, and is again if it changes nothing: %s, %s", ([how, readOnlyHint, tag]) =>
     Effect.gen(function* () {
       let calls = 0
       const server = yield* startScripted({
-        tools: [listedTool("write")],
+        tools: [listedTool("write", { annotations: { readOnlyHint } })],
         answer: ({ method, request, response }) => {
           if (method !== "tools/call") return undefined
           calls++
@@ -206,7 +211,7 @@ describe("A call that failed", () => {
         }
       })
       const { tool } = yield* listed(yield* docsAt(yield* makeWorkspace, server.url))
-      assert.strictEqual((yield* Effect.flip(tool.call({})))._tag, "ToolError")
+      assert.strictEqual((yield* Effect.flip(tool.call({})))._tag, tag)
       assert.strictEqual(calls, 1)
     }).pipe(Effect.provide(layer))
   )

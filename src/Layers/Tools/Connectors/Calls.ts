@@ -45,7 +45,9 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients, { standing }: 
           "McpFailure",
           Effect.fnUntraced(function* (failure) {
             if (isUnhealthy(failure)) yield* failed(connector, failure.error)
-            if (failure.isUnsent) return yield* toolUnavailable(binding, away(failure.error))
+            // What changes nothing may be done again also where it may have been done.
+            const mayRepeat = failure.isUnsent || (isUnhealthy(failure) && binding.readOnly)
+            if (mayRepeat) return yield* toolUnavailable(binding, away(failure.error))
             return yield* new ToolError({ error: failure.error })
           })
         )
