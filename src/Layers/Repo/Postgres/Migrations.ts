@@ -9,9 +9,9 @@ import * as Approvals from "./migrations/0005_approvals.ts"
 import * as Turns from "./migrations/0006_turns.ts"
 import * as CronFires from "./migrations/0007_cron_fires.ts"
 import * as Bindings from "./migrations/0008_bindings.ts"
-import * as OutputLimits from "./migrations/0010_output_limits.ts"
-import * as Removals from "./migrations/0011_removals.ts"
-import * as MemoryWords from "./migrations/0012_memory_words.ts"
+import * as OutputLimits from "./migrations/0009_output_limits.ts"
+import * as Removals from "./migrations/0010_removals.ts"
+import * as MemoryWords from "./migrations/0011_memory_words.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -34,8 +34,8 @@ export const migrate = Migrator.make({})({
     "0006_turns": migration(Turns.statements),
     "0007_cron_fires": migration(CronFires.statements),
     "0008_bindings": migration(Bindings.statements),
-    "0010_output_limits": migration(OutputLimits.statements),
-    "0011_removals": migration(Removals.statements),
-    "0012_memory_words": migration(MemoryWords.statements)
+    "0009_output_limits": migration(OutputLimits.statements),
+    "0010_removals": migration(Removals.statements),
+    "0011_memory_words": migration(MemoryWords.statements)
   })
 })
