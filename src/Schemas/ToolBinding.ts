@@ -74,14 +74,23 @@ export const definitionText = (tool: {
 
 const longestAddress = 500
 
-/** Where a server is, without what may be a secret: values of the query, and parts of the path that look like one. */
+/**
+ * Where a server is, without what may be a secret: values of the query, names there that have none, and parts of host,
+ * path and query that look like a key.
+ */
 export const shownAddress = (address: string): string => {
   const url = new URL(address)
-  const path = url.pathname.split("/").map((part) => (isOpaque(part) ? "…" : part))
-  const names = [...new Set(url.searchParams.keys())].map((name) => `${encodeURIComponent(name)}=…`)
-  const shown = url.origin + path.join("/") + (names.length === 0 ? "" : `?${names.join("&")}`)
+  const shownPart = (part: string) => (isOpaque(part) ? "…" : part)
+  const host = url.hostname.split(".").map(shownPart).join(".")
+  const path = url.pathname.split("/").map(shownPart).join("/")
+  const names = [...new Map(url.searchParams)].map(([name, value]) =>
+    value === "" ? "…" : `${encodeURIComponent(shownPart(name))}=…`
+  )
+  const origin = `${url.protocol}//${host}${url.port === "" ? "" : `:${url.port}`}`
+  const shown = origin + path + (names.length === 0 ? "" : `?${names.join("&")}`)
   return storableText(shown.length <= longestAddress ? shown : `${shown.slice(0, longestAddress)}…`)
 }
 
-/** Long, and of letters and digits: a key in the path of an address looks so, and so does an id. */
-const isOpaque = (part: string): boolean => part.length >= 24 && /[0-9]/u.test(part) && /[a-z]/iu.test(part)
+/** Of letters and digits, or long: a key looks so, and so does an id. */
+const isOpaque = (part: string): boolean =>
+  (part.length >= 16 && /[0-9]/u.test(part) && /[a-z]/iu.test(part)) || part.length >= 32

@@ -81,7 +81,11 @@ describe("The address that people see", () => {
     for (const [address, shown] of [
       ["https://example.org/mcp", "https://example.org/mcp"],
       ["http://user:canary@127.0.0.1:3001/mcp#canary", "http://127.0.0.1:3001/mcp"],
-      ["https://example.org/mcp?key=canary&key=canary2&b", "https://example.org/mcp?key=…&b=…"],
+      ["https://example.org/mcp?key=canary&key=canary2&b", "https://example.org/mcp?key=…&…"],
+      ["https://example.org/mcp?sk_live_51H8abcdefGH", "https://example.org/mcp?…"],
+      ["https://sk-1234567890abcdef.example.org/mcp", "https://….example.org/mcp"],
+      ["https://example.org/s/abcDEF1234567890/mcp", "https://example.org/s/…/mcp"],
+      [`https://example.org:8443/${"k".repeat(32)}`, "https://example.org:8443/…"],
       ["https://example.org/s/c4n4ryc4n4ryc4n4ryc4n4ry/mcp", "https://example.org/s/…/mcp"],
       [
         "https://example.org/a-long-name-without-any-digits/mcp",
