@@ -68,6 +68,31 @@ describe("What was deleted", () => {
     })
   )
 
+  it.effect("holds up nothing else where it can't be done in time, and is tried in smaller pieces", () =>
+    Effect.gen(function* () {
+      const { left, repo } = makeStore(
+        new Map([
+          [agent, 50],
+          [key, 1_000]
+        ])
+      )
+      const tried: Array<number> = []
+      yield* starting({
+        ...repo,
+        advance: (removal, limit) => {
+          if (removal !== agent || limit <= 10) return repo.advance(removal, limit)
+          tried.push(limit)
+          return new Unavailable({ error: "not in time" })
+        }
+      })
+      yield* TestClock.adjust("4 seconds")
+      assert.deepStrictEqual([left.has(agent), left.has(key)], [true, false])
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(left.size, 0)
+      assert.deepStrictEqual(tried.slice(0, 2), [100, 25])
+    })
+  )
+
   it.effect("costs one look every 5 s where there is nothing", () =>
     Effect.gen(function* () {
       const { batches, repo, store } = makeStore(new Map())
