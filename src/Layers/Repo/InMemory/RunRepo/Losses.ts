@@ -38,9 +38,9 @@ const heldBy = (tables: Tables, worker: string | null, { millis }: Moment): Read
 
 /** They are nobody's now, or over. */
 const letGo = (tables: Tables, held: ReadonlyArray<Held>, maxCrashes: number, at: Moment): void => {
-  for (const { losses, run, until } of held) {
+  for (const { losses, run } of held) {
     tables.crashes.set(run.id, losses)
-    tables.leases.set(run.id, { worker: null, until: Math.min(until, at.millis) })
+    tables.leases.set(run.id, { worker: null, until: at.millis })
     const isOver = losses >= maxCrashes
     setRun(tables, isOver ? givenUp(run, maxCrashes, at.at) : { ...run, updatedAt: at.at })
   }

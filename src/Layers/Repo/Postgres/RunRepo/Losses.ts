@@ -79,7 +79,7 @@ const judge = Effect.fnUntraced(function* <E>(
   if (judged.length === 0) return
   yield* sql`
     update runs
-    set worker = null, lease_until = least(lease_until, at), updated_at = at, crashes = judged.losses,
+    set worker = null, lease_until = at, updated_at = at, crashes = judged.losses,
       status = case when judged.over then 'FAILED' else status end,
       error = case when judged.over then ${workerLost(maxCrashes)} end,
       error_code = case when judged.over then 'worker_lost' end,
