@@ -46,7 +46,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients, { standing }: 
           Effect.fnUntraced(function* (failure) {
             if (isUnhealthy(failure)) yield* failed(connector, failure.error)
             // What changes nothing may be done again also where it may have been done.
-            const mayRepeat = failure.isUnsent || (isUnhealthy(failure) && binding.readOnly)
+            const mayRepeat = failure.isUnsent || (failure.reason === "unreachable" && binding.readOnly)
             if (mayRepeat) return yield* toolUnavailable(binding, away(failure.error))
             return yield* new ToolError({ error: failure.error })
           })
