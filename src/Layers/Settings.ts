@@ -78,6 +78,11 @@ export const layer = Layer.effect(
     const { url } = yield* database
     // Where to listen is needed last, but a mistake in it should not cost a database first.
     yield* address
+    const databaseTimeoutMillis = yield* seconds(
+      "AGENTD_DATABASE_TIMEOUT_SECONDS",
+      defaults.databaseTimeoutMillis,
+      600
+    )
     return Settings.of({
       // An embedded database has one process, so whatever a former one held is this one's.
       worker: Option.isNone(url) ? "embedded" : `node_${randomUUID()}`,
@@ -100,7 +105,8 @@ export const layer = Layer.effect(
       maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
       modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
       modelIdleMillis: yield* seconds("AGENTD_MODEL_IDLE_SECONDS", defaults.modelIdleMillis, 3600),
-      memorySearchMillis: defaults.memorySearchMillis,
+      // Within what the database has for a call: else it counts as away.
+      memorySearchMillis: Math.min(defaults.memorySearchMillis, databaseTimeoutMillis / 2),
       toolConcurrency: defaults.toolConcurrency,
       historyTokens: yield* whole("AGENTD_HISTORY_TOKENS", defaults.historyTokens, 1000, 10_000_000),
       toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
@@ -108,11 +114,7 @@ export const layer = Layer.effect(
       allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES", defaults.allowPrivateAddresses),
       databasePool: yield* whole("AGENTD_DATABASE_POOL", defaults.databasePool, 1, 1000),
       maxOutputLength: defaults.maxOutputLength,
-      databaseTimeoutMillis: yield* seconds(
-        "AGENTD_DATABASE_TIMEOUT_SECONDS",
-        defaults.databaseTimeoutMillis,
-        600
-      )
+      databaseTimeoutMillis
     })
   })
 )

@@ -72,7 +72,7 @@ export const rejection = (reason: string | null): string =>
 /** What a model is told of a call that was made of a tool that is another by now. */
 export const toolChanged = (wasApproved: boolean): string =>
   wasApproved
-    ? "This call was not made: its tool was changed since the call was approved. Make it again if it still fits."
+    ? "This call was not made: its tool was changed since people were asked about the call. Make it again if it still fits."
     : "This call was not made: its tool was changed since. Make it again if it still fits."
 
 /** What a model is told of a call whose tool can't be had, where nobody waits for it. */

@@ -72,8 +72,9 @@ export const makeParts = () => {
         length += piece.delta.length
       }
       if (piece.metadata !== undefined) {
+        const before = part.metadata === undefined ? 0 : JSON.stringify(part.metadata).length
         part.metadata = storableJson(piece.metadata) as Schema.JsonObject
-        length += JSON.stringify(part.metadata).length
+        length += JSON.stringify(part.metadata).length - before
       }
     },
     called: (): void => {

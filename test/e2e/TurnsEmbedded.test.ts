@@ -104,4 +104,42 @@ describe("chat turns and tasks on the embedded database", () => {
         .join("")
     )
   })
+
+  it("a run that kills its process each time it asks the model ends, and no other with it", async () => {
+    const { token, workspaceId } = readCredentials(dataDir.path)
+    const asked = (job: number) => model.calls.filter((call) => call.job === job).length
+    const submit = async (prompt: string) => {
+      const task = { workspaceId, prompt, autonomyLevel: "autonomous" }
+      return (await makeClient(server.baseUrl, token).json("POST", "/api/tasks", task)).data.id as string
+    }
+    const find = async (id: string) =>
+      (await makeClient(server.baseUrl, token).json("GET", `/api/runs/${id}`)).data
+    // They have finished steps, and are in their last answer at the first crashes.
+    model.hold()
+    const innocent = [11, 12, 13, 14, 15, 16, 17]
+    const ids = await Promise.all(innocent.map((job) => submit(`job ${job}`)))
+    await until(() => innocent.every((job) => asked(job) === 3), "all are in their last answer")
+    const poison = await submit("job 20 stream 1")
+    let crashes = 0
+    for (; (await find(poison)).status !== "FAILED" && crashes < 6; crashes++) {
+      if (crashes === 2) {
+        model.release()
+        model.hold((job) => job === 20)
+      }
+      await until(
+        async () => asked(20) > crashes || (await find(poison)).status === "FAILED",
+        "it asks again, or is over"
+      )
+      if ((await find(poison)).status === "FAILED") break
+      await server.stop("SIGKILL")
+      await start()
+    }
+    report(`embedded, a run that kills its process: FAILED after ${crashes} crashes`)
+    assert.isAtMost(crashes, 5)
+    assert.strictEqual((await find(poison)).error, "the worker was lost 4 times while it ran this")
+    for (const id of ids) {
+      await until(async () => (await find(id)).status !== "RUNNING", "the others are over")
+      assert.strictEqual((await find(id)).status, "COMPLETED")
+    }
+  })
 })

@@ -157,6 +157,8 @@ export const makeHaste = Effect.map(Clock.Clock, (clock) => {
     ...clock,
     currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
     currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+    monotonicTimeNanos: clock.monotonicTimeNanos,
+    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
     sleep: (duration) => {
       const millis = Duration.toMillis(duration)
       if (millis > 40_000) return Effect.never

@@ -218,7 +218,7 @@ describe("AgentLoop, tools of connectors", () => {
   )
 
   it.effect.each([
-    ["approved", { type: "allowed", isApproved: true }, "since the call was approved"],
+    ["approved", { type: "allowed", isApproved: true }, "since people were asked"],
     ["needs approval now", allowed, "its tool was changed since"],
     ["is free still", allowed, undefined]
   ] as const)("makes no call of a tool that has changed, if it %s", ([how, permission, said]) =>

@@ -61,7 +61,7 @@ describe("An approval is of a connector's tool as it was", () => {
       yield* approve
       assert.strictEqual((yield* untilRun(id, isOver)).status, "COMPLETED")
       assert.strictEqual(server.calls(), 0)
-      assert.match(String(results()[0]?.result), /changed since the call was approved/u)
+      assert.match(String(results()[0]?.result), /changed since people were asked/u)
       assert.isTrue(results()[0]?.isError)
     }).pipe(Effect.provide(layer))
   )

@@ -52,7 +52,11 @@ export const make = (sql: PgClient, selected: Fragment, limitMillis: number) => 
 
   const found = (scope: Scope, text: string, limit: number) => {
     const latest = sql`workspace_id = ${scope.workspaceId} and ${ofScope(scope)}`
-    const worded = sql`${withWords(scope.workspaceId, text)} and ${ofScope(scope)}`
+    // Where there is no word, every entry would have them all.
+    const worded =
+      wordsOfQuery(text).trim() === ""
+        ? sql`false`
+        : sql`${withWords(scope.workspaceId, text)} and ${ofScope(scope)}`
     return sql`
       select ${selected} from (
         select distinct on (updated_at, id) * from (

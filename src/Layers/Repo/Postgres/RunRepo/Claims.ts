@@ -55,8 +55,8 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
 })
 
 /**
- * What is locked is passed by, and not lost: whoever has locked it may change nothing that matters here. Others write
- * steps meanwhile, which is no reason: it is the row that they hold, not its key.
+ * What is locked is passed by, and not lost: whoever has locked it may change nothing that matters here. A step of it
+ * that is just written is enough for that; it is asked for again soon.
  */
 const renewing = (
   sql: PgClient,
