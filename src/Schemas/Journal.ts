@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { GivenTool } from "./GivenTool.ts"
 import { Reasoning } from "./Reasoning.ts"
 import { ToolResult } from "./Tool.ts"
 import { BoundCall } from "./ToolBinding.ts"
@@ -13,7 +14,9 @@ export const JournalStep = Schema.Union([
     usage: Usage,
     reasoning: Schema.optionalKey(Reasoning),
     /** Why the answer is not whole: it makes no calls, and nothing comes after it. */
-    truncated: Schema.optionalKey(Schema.String)
+    truncated: Schema.optionalKey(Schema.String),
+    /** With the first answer: the tools of connectors that the run has. */
+    given: Schema.optionalKey(Schema.Array(GivenTool))
   }),
   Schema.Struct({ type: Schema.Literal("tool"), result: ToolResult })
 ])

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { type ConnectorReference, nameOfConnector, type StoredConnector } from "./Connector.ts"
-import type { ToolBinding } from "./ToolBinding.ts"
+import type { ToolPlace } from "./ToolBinding.ts"
 
 /** What a run was given can't be had now (CONTRACT.md section 5): the tool of a call, or those of a connector. */
 export class ToolUnavailable extends Schema.TaggedError<ToolUnavailable>()("ToolUnavailable", {
@@ -24,7 +24,7 @@ export const switchedOff: Absence = away("the connector is switched off")
 export const noRoom: Absence = away("the plan has no room for it to be ACTIVE again")
 
 export const toolUnavailable = (
-  { connectorId, connectorName, tool }: ToolBinding,
+  { connectorId, connectorName, tool }: ToolPlace,
   { isGone, why }: Absence
 ): ToolUnavailable =>
   new ToolUnavailable({

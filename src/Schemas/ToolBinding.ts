@@ -3,20 +3,26 @@ import { ConnectorId } from "./Ids.ts"
 import { sortedJson, storableText } from "./Json.ts"
 import { ToolCall } from "./Tool.ts"
 
+/** Where a tool is, by which it is found again. */
+export const ToolPlace = Schema.Struct({
+  connectorId: ConnectorId,
+  /** What the connector was called then. */
+  connectorName: Schema.String,
+  /** A hash of the whole address. */
+  place: Schema.String,
+  /** As its server names it. */
+  tool: Schema.String
+})
+export type ToolPlace = typeof ToolPlace.Type
+
 /**
  * What a tool of a connector is, whatever it is called by a model or by people (CONTRACT.md section 5): a call that
  * was made of it is made on nothing else. It is stored with each call, and holds no secret.
  */
 export const ToolBinding = Schema.Struct({
-  connectorId: ConnectorId,
-  /** What the connector was called then. */
-  connectorName: Schema.String,
+  ...ToolPlace.fields,
   /** Where its server is, as people see it: `shownAddress`. */
   address: Schema.String,
-  /** A hash of the whole address. */
-  place: Schema.String,
-  /** As its server names it. */
-  tool: Schema.String,
   /** A hash of `definitionText`. */
   definition: Schema.String,
   description: Schema.String,

@@ -5,7 +5,7 @@ import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { ToolDefinition } from "../Schemas/Tool.ts"
 import type { AbsentConnector, ToolUnavailable } from "../Schemas/ToolAbsence.ts"
-import type { ToolBinding } from "../Schemas/ToolBinding.ts"
+import type { ToolBinding, ToolPlace } from "../Schemas/ToolBinding.ts"
 
 /** A call that failed, in words for the model. */
 export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", { error: Schema.String }) {}
@@ -60,13 +60,10 @@ export class ToolSource extends Context.Service<
      */
     readonly tools: (scope: ToolScope) => Effect.Effect<Offer, Unavailable>
     /**
-     * The tool with this binding as it is now, by a fresh look: the same connector, address and name there, and no
-     * other. Its definition may have changed, by which its binding then differs.
+     * The tool at this place as it is now, by a fresh look: the same connector, address and name there, and no
+     * other. Its definition may have changed.
      */
-    readonly find: (
-      scope: ToolScope,
-      binding: ToolBinding
-    ) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
+    readonly find: (scope: ToolScope, place: ToolPlace) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
     /** The tools that need no connector. */
     readonly builtin: (scope: ToolScope) => ReadonlyArray<Tool>
   }

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { inScope } from "../../Schemas/ConnectorServer.ts"
 import { type AbsentConnector, absent, deleted, switchedOff } from "../../Schemas/ToolAbsence.ts"
-import type { ToolBinding } from "../../Schemas/ToolBinding.ts"
+import type { ToolPlace } from "../../Schemas/ToolBinding.ts"
 import { prefixOf, toolNames } from "../../Schemas/ToolName.ts"
 import { ConnectorRepo } from "../../Services/ConnectorRepo.ts"
 import type { Tool, ToolScope } from "../../Services/ToolSource.ts"
@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
       const away = listed.flatMap(({ absence, connector }) => (absence ? [absent(connector, absence)] : []))
       return { tools, absent: [...unusable(scope, all), ...away].slice(0, mostAbsent) }
     }),
-    find: Effect.fn("ConnectorTools.find")(function* ({ workspaceId }: ToolScope, binding: ToolBinding) {
+    find: Effect.fn("ConnectorTools.find")(function* ({ workspaceId }: ToolScope, binding: ToolPlace) {
       const found = yield* bound.find(workspaceId, binding)
       return makeTool({ ...found, name: binding.tool })
     })

@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ApprovalNeeded, HandedBack, OwnershipLost } from "../../Schemas/Execution.ts"
+import { givenOf } from "../../Schemas/GivenTool.ts"
 import type { MessageId } from "../../Schemas/Ids.ts"
 import type { InferenceError, PromptMessage } from "../../Schemas/Inference.ts"
 import type { JournalStep } from "../../Schemas/Journal.ts"
@@ -78,8 +79,12 @@ export class AgentLoop extends Context.Service<
       const awaitTool = yield* ToolWait.make
 
       const answer = Effect.fn("AgentLoop.answer")(function* (input: LoopInput) {
-        const toolbox = yield* Toolbox.make(input.access, awaitTool, settings.historyTokens)
         const { finished, log, messageId, request } = input
+        const begun = finished.get(0)
+        const toolbox = yield* Toolbox.make(input.access, awaitTool, {
+          budget: settings.historyTokens,
+          given: begun?.type === "model" ? (begun.given ?? []) : []
+        })
         const steps: Steps = { finished, log, most: settings.maxSteps }
         // Which model is looked up with the first question, and is the same until the end.
         const model = yield* Effect.cached(untilDraining(patiently(inference.model(request.choice))))
@@ -103,7 +108,12 @@ export class AgentLoop extends Context.Service<
           }
           isFirst = false
           const answered = yield* askModel(question, settings)
-          return { ...answered, toolCalls: bound(answered.toolCalls, tools) }
+          const given = index === 0 ? givenOf(tools) : []
+          return {
+            ...answered,
+            toolCalls: bound(answered.toolCalls, tools),
+            ...(given.length > 0 && { given })
+          }
         })
         while (true) {
           const said: Extract<JournalStep, { type: "model" }> = yield* step(steps, index, "model", ask)

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { HandedBack } from "../../Schemas/Execution.ts"
+import { besideGiven, type GivenTool, isGiven } from "../../Schemas/GivenTool.ts"
 import { fitTools } from "../../Schemas/Prompt.ts"
 import { kindOf, type StoredRun } from "../../Schemas/Run.ts"
 import {
@@ -8,7 +9,7 @@ import {
   connectorUnavailable,
   type ToolUnavailable
 } from "../../Schemas/ToolAbsence.ts"
-import { type BoundCall, isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
+import { type BoundCall, isSameTool, type ToolPlace } from "../../Schemas/ToolBinding.ts"
 import type { Offer, Tool, ToolSource } from "../ToolSource.ts"
 import { untilDraining } from "./Draining.ts"
 import { patiently } from "./Patience.ts"
@@ -18,7 +19,7 @@ import type { AwaitTool } from "./ToolWait.ts"
 export interface ToolAccess {
   /** What its model may be shown, and whom it is told that it misses. */
   readonly offer: Effect.Effect<Offer, ToolUnavailable | Unavailable>
-  readonly find: (binding: ToolBinding) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
+  readonly find: (place: ToolPlace) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
   readonly builtin: ReadonlyArray<Tool>
   /** Whether it waits for a tool that can't be had; else the model is told that the call was not made. */
   readonly waits: boolean
@@ -35,7 +36,7 @@ export const accessOf = (source: ToolSource["Service"], run: StoredRun): ToolAcc
   const waits = kindOf(run) === "task"
   return {
     builtin: source.builtin(run),
-    find: (binding) => source.find(run, binding),
+    find: (place) => source.find(run, place),
     waits,
     offer: !waits
       ? offer
@@ -51,9 +52,40 @@ const whole = (offer: Offer): Effect.Effect<Offer, ToolUnavailable> => {
   return missing === undefined ? Effect.succeed(offer) : Effect.fail(connectorUnavailable(missing))
 }
 
+const findAtOnce = 8
+
+/**
+ * What a run was given with its first question it has in each execution, under the same names. What of it can't be had
+ * is waited for, or told, like a connector that the run names.
+ */
+const keepGiven =
+  (given: ReadonlyArray<GivenTool>, { find, waits }: Pick<ToolAccess, "find" | "waits">) =>
+  (offer: Offer): Effect.Effect<Offer, ToolUnavailable | Unavailable> =>
+    Effect.gen(function* () {
+      const missing = new Map(offer.absent.map((connector) => [connector.id, connector]))
+      const found = yield* Effect.forEach(
+        given,
+        (one) => {
+          const known = offer.tools.find((tool) => isGiven(one, tool))
+          return (known === undefined ? find(one) : Effect.succeed(known)).pipe(
+            Effect.map((tool): Tool => ({ ...tool, definition: { ...tool.definition, name: one.name } })),
+            Effect.catchTag("ToolUnavailable", (unavailable) => {
+              if (waits) return Effect.fail(unavailable)
+              const { connectorId: id, connectorName: name } = one
+              missing.set(id, { id, name, why: unavailable.error, isGone: unavailable.isGone })
+              return Effect.succeed(undefined)
+            })
+          )
+        },
+        { concurrency: findAtOnce }
+      )
+      const kept = found.filter((tool) => tool !== undefined)
+      return { tools: [...besideGiven(given, offer.tools), ...kept], absent: [...missing.values()] }
+    })
+
 /** What a call goes to. */
 interface Destination {
-  readonly binding: ToolBinding | null
+  readonly binding: BoundCall["binding"] & (object | null)
   /** Looked for when the call is made, as it is then. */
   readonly tool: Effect.Effect<Tool, ToolUnavailable | Unavailable>
 }
@@ -77,12 +109,13 @@ export interface Toolbox extends Pick<ToolAccess, "waits"> {
 export const make = Effect.fnUntraced(function* (
   { builtin, find, offer, waits }: ToolAccess,
   awaitTool: AwaitTool,
-  budget: number
+  { budget, given }: { readonly budget: number; readonly given: ReadonlyArray<GivenTool> }
 ): Effect.fn.Return<Toolbox> {
+  const keep = keepGiven(given, { find, waits })
   let looked: ReadonlyArray<Tool> = []
   const shown = yield* Effect.cached(
     Effect.gen(function* () {
-      const offered = yield* awaitTool(untilDraining(patiently(offer)))
+      const offered = yield* awaitTool(untilDraining(patiently(Effect.flatMap(offer, keep))))
       const tools = fitTools(offered.tools, ({ definition }) => definition, budget)
       if (tools.length < offered.tools.length) {
         yield* Effect.logWarning(`${offered.tools.length - tools.length} tools too many were left out`)

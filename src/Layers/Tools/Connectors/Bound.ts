@@ -3,7 +3,7 @@ import * as Option from "effect/Option"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { WorkspaceId } from "../../../Schemas/Ids.ts"
 import { away, deleted, noRoom, switchedOff, toolUnavailable } from "../../../Schemas/ToolAbsence.ts"
-import type { ToolBinding } from "../../../Schemas/ToolBinding.ts"
+import type { ToolPlace } from "../../../Schemas/ToolBinding.ts"
 import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
 import type { McpServer } from "../Mcp/Server.ts"
@@ -28,7 +28,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
   const repo = yield* ConnectorRepo
   const target = yield* Target.make
 
-  const whereabouts = Effect.fnUntraced(function* (workspaceId: WorkspaceId, binding: ToolBinding) {
+  const whereabouts = Effect.fnUntraced(function* (workspaceId: WorkspaceId, binding: ToolPlace) {
     const connector = Option.getOrUndefined(yield* repo.find(binding.connectorId))
     if (connector?.workspaceId !== workspaceId) return yield* toolUnavailable(binding, deleted)
     if (connector.status === "INACTIVE") return yield* toolUnavailable(binding, switchedOff)
@@ -40,7 +40,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     return { connector, server: { connectorId: connector.id, ...found.server } } satisfies Standing
   })
 
-  const list = Effect.fnUntraced(function* ({ connector, server }: Standing, binding: ToolBinding) {
+  const list = Effect.fnUntraced(function* ({ connector, server }: Standing, binding: ToolPlace) {
     const tools = yield* mcp
       .freshTools(server)
       .pipe(
@@ -57,12 +57,12 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
 
   return {
     /** Where a call of a tool that was found before is made now. */
-    standing: Effect.fnUntraced(function* (workspaceId: WorkspaceId, binding: ToolBinding) {
+    standing: Effect.fnUntraced(function* (workspaceId: WorkspaceId, binding: ToolPlace) {
       const found = yield* whereabouts(workspaceId, binding)
       if (found.connector.status === "ERROR") yield* list(found, binding)
       return found
     }),
-    find: Effect.fnUntraced(function* (workspaceId: WorkspaceId, binding: ToolBinding) {
+    find: Effect.fnUntraced(function* (workspaceId: WorkspaceId, binding: ToolPlace) {
       const found = yield* whereabouts(workspaceId, binding)
       const tool = (yield* list(found, binding)).find(({ name }) => name === binding.tool)
       return tool === undefined
