@@ -38,9 +38,9 @@ const heldBy = (tables: Tables, worker: string | null, { millis }: Moment): Read
 
 /** They are nobody's now, or over. */
 const letGo = (tables: Tables, held: ReadonlyArray<Held>, maxCrashes: number, at: Moment): void => {
-  for (const { losses, run } of held) {
+  for (const { losses, run, until } of held) {
     tables.crashes.set(run.id, losses)
-    tables.leases.set(run.id, { worker: null, until: at.millis })
+    tables.leases.set(run.id, { worker: null, until: Math.min(until, at.millis) })
     const isOver = losses >= maxCrashes
     setRun(tables, isOver ? givenUp(run, maxCrashes, at.at) : { ...run, updatedAt: at.at })
   }
@@ -53,10 +53,10 @@ const begin = (
   at: Moment
 ): ReadonlyArray<StoredRun> => {
   const nobodys = heldBy(tables, null, at)
-  const restedSince = at.millis - restMillis(claimant.leaseMillis)
+  const restedSince = at.at.getTime() - restMillis(claimant.leaseMillis)
   const waiting = nobodys
     .filter(({ run }) => kindOf(run) === (claimant.kind ?? "task"))
-    .filter(({ losses, until }) => losses < aloneFrom || until <= restedSince)
+    .filter(({ losses, run }) => losses < aloneFrom || run.updatedAt.getTime() <= restedSince)
     .sort((a, b) => a.losses - b.losses || a.until - b.until || inOrder("createdAt")(a.run, b.run))
     .slice(0, limit)
   const lowest = Math.min(...nobodys.map(({ losses }) => losses))

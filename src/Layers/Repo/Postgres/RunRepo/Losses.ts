@@ -79,7 +79,7 @@ const judge = Effect.fnUntraced(function* <E>(
   if (judged.length === 0) return
   yield* sql`
     update runs
-    set worker = null, lease_until = at, updated_at = at, crashes = judged.losses,
+    set worker = null, lease_until = least(lease_until, at), updated_at = at, crashes = judged.losses,
       status = case when judged.over then 'FAILED' else status end,
       error = case when judged.over then ${workerLost(maxCrashes)} end,
       error_code = case when judged.over then 'worker_lost' end,
@@ -119,7 +119,7 @@ const begin = Effect.fnUntraced(function* (
   const waiting = yield* waitingRows(sql`
     select id, crashes as losses from runs
     where ${isNobodys(sql)} and kind = ${kind} and (crashes < ${aloneFrom}::int
-      or lease_until <= (select clock_timestamp()) - ${restMillis(leaseMillis)}::int * interval '1 millisecond')
+      or updated_at <= (select clock_timestamp()) - ${restMillis(leaseMillis)}::int * interval '1 millisecond')
     order by crashes, lease_until, created_at, id limit ${limit} for no key update skip locked`)
   if (waiting.length === 0) return []
   const held = yield* countedRows(sql`
