@@ -1,5 +1,6 @@
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { version } from "../Schemas/Version.ts"
 import { Agents } from "./Agents.ts"
 import { Approvals } from "./Approvals.ts"
 import { Chat } from "./Chat.ts"
@@ -35,7 +36,7 @@ export const Api = HttpApi.make("agentd")
   .annotateMerge(
     OpenApi.annotations({
       title: "agentd",
-      version: "1.0.0",
+      version,
       transform: completeDocument,
       description:
         "Orchestrates AI agents: agents, tasks and runs, schedules, connectors, memory, chat over SSE."

@@ -11,7 +11,8 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   "agentd/Api/Authorization",
   {
     security: {
-      bearer: HttpApiSecurity.bearer,
+      // Lower case: readers of the OpenAPI document compare it so.
+      bearer: HttpApiSecurity.http({ scheme: "bearer" }),
       session: HttpApiSecurity.apiKey({ in: "cookie", key: "session" })
     },
     error: [Unauthenticated, Forbidden, Unavailable]

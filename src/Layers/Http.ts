@@ -1,5 +1,8 @@
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
+import * as OpenApi from "effect/http-api/OpenApi"
 import * as Layer from "effect/Layer"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { Api } from "../Api/Api.ts"
@@ -9,7 +12,9 @@ import * as Boundary from "./Http/Boundary.ts"
 import * as Chat from "./Http/Chat.ts"
 import * as Connectors from "./Http/Connectors.ts"
 import * as CronJobs from "./Http/CronJobs.ts"
+import * as Home from "./Http/Home.ts"
 import * as Memory from "./Http/Memory.ts"
+import * as Pages from "./Http/Pages.ts"
 import * as Projects from "./Http/Projects.ts"
 import * as ProviderKeys from "./Http/ProviderKeys.ts"
 import * as Runs from "./Http/Runs.ts"
@@ -37,10 +42,23 @@ export const layerHandlers = Layer.mergeAll(
   Workspaces.layer
 )
 
+/** The page asks no other host for anything, and first of all for the token. */
+const reference: HttpApiScalar.ScalarConfig = {
+  withDefaultFonts: false,
+  authentication: { preferredSecurityScheme: "bearer" }
+}
+
 /** Every route of the service; who is let in is still to be said. */
 export const layer = Layer.mergeAll(
-  HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }),
-  HttpApiScalar.layer(Api, { path: "/docs", scalar: { withDefaultFonts: false } }),
+  HttpApiBuilder.layer(Api),
+  Layer.provide(
+    Layer.merge(
+      HttpRouter.add("GET", "/openapi.json", HttpServerResponse.jsonUnsafe(OpenApi.fromApi(Api))),
+      HttpApiScalar.layer(Api, { path: "/docs", scalar: reference })
+    ),
+    Pages.layer
+  ),
   PrometheusMetrics.layerHttp({ path: "/metrics", prefix: "agentd" }),
+  Home.layer,
   Boundary.layer
 ).pipe(Layer.provide(layerHandlers), Layer.provide(Validation.layer))

@@ -63,6 +63,12 @@ describe("openapi.json", () => {
     assert.deepStrictEqual(committed, JSON.parse(JSON.stringify(OpenApi.fromApi(Api))))
   })
 
+  it("has the version of the package, and a scheme that its readers know", () => {
+    const { version } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"))
+    assert.strictEqual(document.info.version, version)
+    assert.deepStrictEqual(document.components.securitySchemes.bearer, { type: "http", scheme: "bearer" })
+  })
+
   it("is clean under an OpenAPI linter", () => {
     const cli = resolve(root, "node_modules/@redocly/cli/bin/cli.js")
     const options = ["--config=test/Api/redocly.yaml", "--format=json", "--max-problems=1000"]

@@ -1,7 +1,7 @@
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
-import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Authorization from "../../src/Layers/Auth/Authorization.ts"
 import * as Http from "../../src/Layers/Http.ts"
@@ -39,6 +39,14 @@ type Served =
   | Lifecycle
   | Runs
 
+interface Sending {
+  readonly token?: string
+  readonly origin?: string
+  readonly json?: unknown
+  readonly body?: string | Buffer<ArrayBuffer>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -55,7 +63,7 @@ export const makeWeb = Effect.gen(function* () {
         Http.layer.pipe(
           Layer.provide(Authorization.layer),
           Layer.provide(Layer.succeedContext(context)),
-          Layer.provide(HttpServer.layerServices)
+          Layer.provide(NodeHttpServer.layerHttpServices)
         ),
         { disableLogger: true }
       )
@@ -63,20 +71,10 @@ export const makeWeb = Effect.gen(function* () {
     ({ dispose }) => Effect.promise(() => dispose())
   )
 
-  const send = (
-    method: string,
-    path: string,
-    options: {
-      readonly token?: string
-      readonly origin?: string
-      readonly json?: unknown
-      readonly body?: string | Buffer<ArrayBuffer>
-      readonly headers?: Readonly<Record<string, string>>
-    } = {}
-  ): Effect.Effect<Answer> =>
-    Effect.promise(async () => {
+  const request = (method: string, path: string, options: Sending = {}): Effect.Effect<Response> =>
+    Effect.promise(() => {
       const body = options.json === undefined ? options.body : JSON.stringify(options.json)
-      const response = await web.handler(
+      return web.handler(
         new Request(`${options.origin ?? "http://agentd.test"}${path}`, {
           method,
           ...(body !== undefined && { body }),
@@ -90,16 +88,32 @@ export const makeWeb = Effect.gen(function* () {
           }
         })
       )
-      const text = await response.text()
-      const isJson = response.headers.get("content-type")?.startsWith("application/json") === true
-      return {
+    })
+
+  const send = (method: string, path: string, options?: Sending): Effect.Effect<Answer> =>
+    Effect.flatMap(request(method, path, options), (response) =>
+      Effect.promise(async () => {
+        const text = await response.text()
+        const isJson = response.headers.get("content-type")?.startsWith("application/json") === true
+        return {
+          status: response.status,
+          headers: response.headers,
+          text,
+          body: isJson && text !== "" ? JSON.parse(text) : undefined
+        }
+      })
+    )
+
+  /** The body as it went over the wire. */
+  const sendBytes = (method: string, path: string, options?: Sending) =>
+    Effect.flatMap(request(method, path, options), (response) =>
+      Effect.promise(async () => ({
         status: response.status,
         headers: response.headers,
-        text,
-        body: isJson && text !== "" ? JSON.parse(text) : undefined
-      }
-    })
-  return { send }
+        bytes: Buffer.from(await response.arrayBuffer())
+      }))
+    )
+  return { send, sendBytes }
 })
 
 /** Exactly `{"error"}` with its code and a request id (CONTRACT.md section 2). */

@@ -1,5 +1,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as HttpMiddleware from "effect/http/HttpMiddleware"
+import { HttpPlatform } from "effect/http/HttpPlatform"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -7,6 +9,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
 import { errorCodeHeader } from "../../Api/Errors.ts"
+import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
 import { Auth } from "../../Services/Auth.ts"
 import * as DatabaseWait from "../../Services/DatabaseWait.ts"
 import { Ids } from "../../Services/Ids.ts"
@@ -26,7 +29,7 @@ export const layer = HttpRouter.middleware(
     const allowedMethods = makeAllowedMethods()
 
     const notRouted = Effect.fnUntraced(function* (request: HttpServerRequest) {
-      if (/^\/+api(\/|$)/iu.test(request.url)) {
+      if (isOfApi(request.url)) {
         const refused = yield* Effect.isFailure(auth.authenticate(credentialOf(request)))
         if (refused) return problemResponse(401)
       }
@@ -47,23 +50,23 @@ export const layer = HttpRouter.middleware(
         : Effect.as(Effect.logError("a request failed", cause), problemResponse(500))
     }
 
+    const platform = yield* HttpPlatform
+    const compressed = HttpMiddleware.compression({ compressible: isCompressible })
     return (app) =>
-      DatabaseWait.together(
-        Effect.gen(function* () {
-          const request = yield* HttpServerRequest
-          const requestId =
-            acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
-          const startedAt = performance.now()
-          return yield* Effect.matchCauseEffect(app, {
-            onSuccess: (response) => Effect.succeed(withBody(response)),
-            onFailure: (cause) => answer(request, cause)
-          }).pipe(
-            Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
-            Effect.tap(({ status }) => measure(request.method, status, performance.now() - startedAt)),
-            Effect.annotateLogs({ request: requestId })
-          )
-        })
-      )
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest
+        const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
+        const startedAt = performance.now()
+        return yield* Effect.matchCauseEffect(app, {
+          onSuccess: (response) => Effect.succeed(withBody(response)),
+          onFailure: (cause) => answer(request, cause)
+        }).pipe(
+          Effect.map((response) => delivered(response, request.url)),
+          Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
+          Effect.tap(({ status }) => measure(request.method, status, performance.now() - startedAt)),
+          Effect.annotateLogs({ request: requestId })
+        )
+      }).pipe(DatabaseWait.together, compressed, Effect.provideService(HttpPlatform, platform))
   }),
   { global: true }
 )
@@ -73,6 +76,20 @@ const measure = (method: string, status: number, millis: number) =>
     Metric.update(Metric.withAttributes(Metrics.httpRequests, { method, status: String(status) }), 1),
     Metric.update(Metrics.httpSeconds, millis / 1000)
   )
+
+/** Answers of more than 1 KiB, but for streams: what is compressed is held back until there is enough of it. */
+const isCompressible = (contentType: string): boolean =>
+  /^(application\/json|text\/(html|plain))\b/.test(contentType)
+
+/** What may be of a tenant is kept by nobody on the way. */
+const delivered = (response: HttpServerResponse.HttpServerResponse, url: string) =>
+  HttpServerResponse.setHeaders(response, {
+    ...securityHeaders,
+    ...(isOfApi(url) && { "cache-control": "no-store" }),
+    ...response.headers
+  })
+
+const isOfApi = (url: string): boolean => /^\/+api(\/|$)/iu.test(url)
 
 /** Framework answers without a body of ours (415, 413 by length) get one. */
 const withBody = (response: HttpServerResponse.HttpServerResponse) =>

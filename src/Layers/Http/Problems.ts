@@ -14,15 +14,19 @@ const problems: Readonly<Record<number, readonly [code: string, error: string]>>
 }
 const internalError = ["internal_error", "internal error"] as const
 
-/** The response for a status that no handler gave a body: `{"error"}` and its code, nothing else. */
+/**
+ * The response for a status that no handler gave a body: `{"error"}` and its code, nothing else. `sentence` says
+ * more than what can be said of every such response.
+ */
 export const problemResponse = (
   status: number,
-  headers: Readonly<Record<string, string>> = {}
+  headers: Readonly<Record<string, string>> = {},
+  sentence?: string
 ): HttpServerResponse.HttpServerResponse => {
   const known = problems[status]
   const [code, error] = known ?? internalError
   return HttpServerResponse.jsonUnsafe(
-    { error },
+    { error: sentence ?? error },
     {
       status: known === undefined ? 500 : status,
       headers: {

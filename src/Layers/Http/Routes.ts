@@ -12,7 +12,8 @@ export const makeAllowedMethods = (): ((url: string) => ReadonlyArray<string>) =
       router.on(endpoint.method, endpoint.path as FindMyWay.PathInput, true)
     }
   }
-  for (const path of ["/docs", "/metrics", "/openapi.json"] as const) router.on("GET", path, true)
+  for (const path of ["/", "/docs", "/favicon.ico", "/metrics", "/openapi.json"] as const)
+    router.on("GET", path, true)
   return (url) =>
     methods
       .filter((method) => router.find(method, url) !== undefined)

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
 
 /** Over these, a connection that sends or takes nothing is cut; they are checked every few seconds. */
 const timeouts = {
@@ -89,6 +90,7 @@ const respond = (
   headers: Readonly<Record<string, string>> = {}
 ): void => {
   response.writeHead(status, {
+    ...securityHeaders,
     "content-type": "application/json",
     "x-error-code": code,
     "x-request-id": requestId(),
@@ -102,6 +104,9 @@ const endWith = (socket: Duplex, [status, code, error]: Problem): void => {
   const body = JSON.stringify({ error })
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
-      `X-Error-Code: ${code}\r\nX-Request-Id: ${requestId()}\r\nConnection: close\r\n\r\n${body}`
+      `X-Error-Code: ${code}\r\nX-Request-Id: ${requestId()}\r\nConnection: close\r\n` +
+      `${Object.entries(securityHeaders)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join("")}\r\n${body}`
   )
 }

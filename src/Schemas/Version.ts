@@ -1,0 +1,2 @@
+/** That of package.json. */
+export const version = "0.1.0"
