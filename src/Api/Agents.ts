@@ -14,16 +14,33 @@ export const Agents = HttpApiGroup.make("agents")
     HttpApiEndpoint.post("create", "/api/agents", {
       payload: CreateAgent,
       success: created(Agent)
-    }).annotateMerge(OpenApi.annotations({ summary: "Create an agent" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Create an agent",
+        description:
+          "In a workspace of the caller, on request in one of its projects; it starts active. `providerKeyId` says which model answers for it; without one the workspace's default does."
+      })
+    ),
     HttpApiEndpoint.get("list", "/api/agents", {
       query: listQuery,
       success: data(Schema.Array(Agent))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the agents of a workspace, oldest first" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the agents of a workspace, oldest first",
+        description: "All of them, also inactive ones; `projectId` narrows the list to a project."
+      })
+    ),
     HttpApiEndpoint.get("get", "/api/agents/:id", {
       params: { id: pathId<AgentId>() },
       success: data(Agent),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Read an agent" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read an agent",
+        description:
+          "With a summary of its provider key, or null. 404 also where the caller is no member of its workspace."
+      })
+    ),
     HttpApiEndpoint.patch("update", "/api/agents/:id", {
       params: { id: pathId<AgentId>() },
       payload: UpdateAgent,
@@ -42,6 +59,7 @@ export const Agents = HttpApiGroup.make("agents")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Delete an agent; its runs, conversations and cron jobs stay without one",
+        description: "Runs under way go on as they began. It can't be undone.",
         ...extension
       })
     )

@@ -22,7 +22,7 @@ export const Approvals = HttpApiGroup.make("approvals")
         summary: "List the tool calls that wait for approval, oldest first",
         description:
           "`connector`, `address` (without secrets) and `description` say which tool it is; they are null of a " +
-          "built-in one.",
+          "built-in one. Their runs hold no place meanwhile, and end when nobody has decided by `expiresAt`.",
         transform: pages.transform
       })
     ),

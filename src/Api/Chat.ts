@@ -49,7 +49,12 @@ export const Chat = HttpApiGroup.make("chat")
       params: { id: pathId<ConversationId>() },
       success: data(Conversation),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Read a conversation with all its messages" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read a conversation with all its messages",
+        description: "In order; a reply that is still under way is not among them."
+      })
+    ),
     HttpApiEndpoint.delete("remove", `${conversations}/:id`, {
       params: { id: pathId<ConversationId>() },
       success: removed,

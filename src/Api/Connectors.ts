@@ -25,25 +25,48 @@ export const Connectors = HttpApiGroup.make("connectors")
     HttpApiEndpoint.get("list", "/api/connectors", {
       query: listQuery,
       success: data(Schema.Array(Connector))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the connectors of a workspace, oldest first" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the connectors of a workspace, oldest first",
+        description:
+          "`status` is `ACTIVE`, `ERROR` (it could not be reached or signed in to at its last use) or `INACTIVE`. No credential is ever shown."
+      })
+    ),
     HttpApiEndpoint.get("get", "/api/connectors/:id", {
       params: { id: pathId<ConnectorId>() },
       success: data(Connector),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Read a connector", ...extension })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read a connector",
+        description: "Without its credential: `hasCredential` says whether there is one.",
+        ...extension
+      })
+    ),
     HttpApiEndpoint.patch("update", "/api/connectors/:id", {
       params: { id: pathId<ConnectorId>() },
       payload: UpdateConnector,
       success: data(Connector),
       error: NotFound
     }).annotateMerge(
-      OpenApi.annotations({ summary: "Update a connector, or switch it on or off", ...extension })
+      OpenApi.annotations({
+        summary: "Update a connector, or switch it on or off",
+        description:
+          "An absent field stays. `metadata` replaces all of it, the credential included. Switching it on counts to the plan's limit.",
+        ...extension
+      })
     ),
     HttpApiEndpoint.delete("remove", "/api/connectors/:id", {
       params: { id: pathId<ConnectorId>() },
       success: removed,
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Delete a connector with its credential", ...extension }))
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Delete a connector with its credential",
+        description: "A run that waits for one of its tools can't go on, and fails.",
+        ...extension
+      })
+    )
   )
   .middleware(Validation)
   .middleware(Authorization)

@@ -20,11 +20,23 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
     HttpApiEndpoint.post("create", "/api/cron-jobs", {
       payload: CreateCronJob,
       success: created(CronJob)
-    }).annotateMerge(OpenApi.annotations({ summary: "Schedule an agent" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Schedule an agent",
+        description:
+          "`schedule` has five fields, six with seconds first, or is one of `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`; it is read in `timezone` (UTC). Each instant makes at most one run. Without an agent the workspace's default answers."
+      })
+    ),
     HttpApiEndpoint.get("list", "/api/cron-jobs", {
       query: listQuery,
       success: data(Schema.Array(CronJob))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the cron jobs of a workspace, oldest first" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the cron jobs of a workspace, oldest first",
+        description:
+          "All of them, also those that are switched off; `projectId` narrows the list to a project."
+      })
+    ),
     HttpApiEndpoint.patch("update", "/api/cron-jobs/:id", {
       params: { id: pathId<CronJobId>() },
       payload: UpdateCronJob,
@@ -50,7 +62,13 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
       params: { id: pathId<CronJobId>() },
       success: data(CronJob),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Read a cron job", ...extension })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read a cron job",
+        description: "With a reference to its agent, or null. What became of its instants is in its ledger.",
+        ...extension
+      })
+    ),
     HttpApiEndpoint.delete("remove", "/api/cron-jobs/:id", {
       params: { id: pathId<CronJobId>() },
       success: removed,
@@ -58,6 +76,7 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Delete a cron job and its ledger; its runs stay without one",
+        description: "A run of it that is under way goes on.",
         ...extension
       })
     ),

@@ -1,9 +1,65 @@
+import type { OpenAPISpec, OpenAPISpecMethodName } from "effect/http-api/OpenApi"
+import { type ExampleSchema, makeExample } from "./Examples.ts"
+
+interface Content {
+  readonly schema?: ExampleSchema
+}
+
+interface Answer {
+  readonly content?: Readonly<Record<string, Content>>
+  readonly headers?: Readonly<Record<string, unknown>>
+}
+
+interface Operation {
+  readonly requestBody?: Answer
+  readonly responses: Readonly<Record<string, Answer>>
+}
+
 /**
  * What the generator can't know of the OpenAPI document: that unknown body fields are ignored and not
- * refused, and where the service is.
+ * refused, where the service is, what requests and answers look like, and that every answer has a request id.
  */
-export const completeDocument = (document: Record<string, unknown>): Record<string, unknown> =>
-  withoutClosedObjects({ ...document, servers: [{ url: "/" }] })
+export const completeDocument = (given: Record<string, unknown>): Record<string, unknown> => {
+  const document = withoutClosedObjects({ ...given, servers: [{ url: "/" }] }) as unknown as OpenAPISpec
+  const exampleOf = makeExample(document.components.schemas as Readonly<Record<string, ExampleSchema>>)
+
+  const withExample = (content: Answer["content"]) =>
+    mapped(content ?? {}, (media) => {
+      const example = media.schema === undefined ? undefined : exampleOf(media.schema)
+      return example === undefined ? media : { ...media, example }
+    })
+
+  const complete = (operation: Operation) => ({
+    ...operation,
+    ...(operation.requestBody !== undefined && {
+      requestBody: { ...operation.requestBody, content: withExample(operation.requestBody.content) }
+    }),
+    responses: mapped(operation.responses, (answer, status) => ({
+      ...answer,
+      ...(status.startsWith("2") && answer.content !== undefined && { content: withExample(answer.content) }),
+      headers: { ...answer.headers, "x-request-id": requestId }
+    }))
+  })
+
+  return {
+    ...document,
+    paths: mapped(document.paths, (methods) =>
+      mapped(methods as Readonly<Record<OpenAPISpecMethodName, Operation>>, complete)
+    )
+  }
+}
+
+const requestId = {
+  description: "What the log knows this request by: the `X-Request-Id` of the request, where it has one.",
+  required: true,
+  schema: { type: "string" }
+}
+
+const mapped = <A, B>(
+  record: Readonly<Record<string, A>>,
+  f: (value: A, name: string) => B
+): Record<string, B> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, f(value, name)]))
 
 const withoutClosedObjects = <A>(value: A): A => {
   if (Array.isArray(value)) return value.map(withoutClosedObjects) as A

@@ -28,13 +28,22 @@ export const Memory = HttpApiGroup.make("memory")
       },
       success: data(Schema.Array(MemoryEntry))
     }).annotateMerge(
-      OpenApi.annotations({ summary: "List the memory entries of a workspace, oldest first" })
+      OpenApi.annotations({
+        summary: "List the memory entries of a workspace, oldest first",
+        description: "`category` and `key` narrow the list, `projectId` to a project."
+      })
     ),
     HttpApiEndpoint.delete("remove", "/api/chat/memory/:id", {
       params: { id: pathId<MemoryEntryId>() },
       success: removed,
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Delete a memory entry", ...extension }))
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Delete a memory entry",
+        description: "Agents do not recall it any more.",
+        ...extension
+      })
+    )
   )
   .middleware(Validation)
   .middleware(Authorization)

@@ -12,11 +12,18 @@ export const Projects = HttpApiGroup.make("projects")
     HttpApiEndpoint.get("list", "/api/projects", {
       query: workspaceQuery,
       success: data(Schema.Array(Project))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the projects of a workspace, oldest first" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the projects of a workspace, oldest first",
+        description: "Projects narrow agents, cron jobs, connectors, runs, conversations and memory."
+      })
+    ),
     HttpApiEndpoint.post("create", "/api/projects", {
       payload: CreateProject,
       success: created(Project)
-    }).annotateMerge(OpenApi.annotations({ summary: "Create a project in a workspace" }))
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Create a project in a workspace", description: "By any member." })
+    )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)

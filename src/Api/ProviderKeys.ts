@@ -14,7 +14,12 @@ export const ProviderKeys = HttpApiGroup.make("providerKeys")
     HttpApiEndpoint.get("list", "/api/provider-keys", {
       query: workspaceQuery,
       success: data(Schema.Array(ProviderKey))
-    }).annotateMerge(OpenApi.annotations({ summary: "List the provider keys of a workspace, oldest first" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the provider keys of a workspace, oldest first",
+        description: "Without the keys themselves: `hasApiKey` says whether there is one."
+      })
+    ),
     HttpApiEndpoint.post("create", "/api/provider-keys", {
       payload: CreateProviderKey,
       success: created(ProviderKey)
@@ -31,7 +36,10 @@ export const ProviderKeys = HttpApiGroup.make("providerKeys")
       success: removed,
       error: NotFound
     }).annotateMerge(
-      OpenApi.annotations({ summary: "Delete a provider key; agents that named it have none" })
+      OpenApi.annotations({
+        summary: "Delete a provider key; agents that named it have none",
+        description: "Work under way that it answers ends with an error at its next question to a model."
+      })
     )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))

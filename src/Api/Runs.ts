@@ -38,6 +38,8 @@ export const Runs = HttpApiGroup.make("runs")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Read a run with its steps, attempts, usage, times and error",
+        description:
+          "What the model said and the tools answered, in order, for as long as the journal is kept (30 days after the end).",
         ...extension
       })
     ),

@@ -15,7 +15,10 @@ export const Session = HttpApiGroup.make("session")
       })
     ),
     HttpApiEndpoint.delete("end", "/api/session", { success: removed }).annotateMerge(
-      OpenApi.annotations({ summary: "End the session of the cookie" })
+      OpenApi.annotations({
+        summary: "End the session of the cookie",
+        description: "The cookie is cleared, and its session revoked."
+      })
     )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))

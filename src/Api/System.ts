@@ -12,10 +12,16 @@ const Health = data(Schema.Struct({ status: Schema.Literal("ok") }))
 export const System = HttpApiGroup.make("system")
   .add(
     HttpApiEndpoint.get("live", "/health/live", { success: Health }).annotateMerge(
-      OpenApi.annotations({ summary: "Whether the process runs" })
+      OpenApi.annotations({
+        summary: "Whether the process runs",
+        description: "Says nothing of the database. Takes no credential."
+      })
     ),
     HttpApiEndpoint.get("ready", "/health/ready", { success: Health, error: Unavailable }).annotateMerge(
-      OpenApi.annotations({ summary: "Whether requests can be served: database reachable, not draining" })
+      OpenApi.annotations({
+        summary: "Whether requests can be served: database reachable, not draining",
+        description: "503 otherwise: no new work should be sent here. Takes no credential."
+      })
     )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))

@@ -12,17 +12,31 @@ import { created, data, pathId, removed } from "./Fields.ts"
 export const Tokens = HttpApiGroup.make("tokens")
   .add(
     HttpApiEndpoint.get("list", "/api/tokens", { success: data(Schema.Array(TokenView)) }).annotateMerge(
-      OpenApi.annotations({ summary: "List the caller's tokens that still work" })
+      OpenApi.annotations({
+        summary: "List the caller's tokens that still work",
+        description: "By name and age; their secrets are not kept."
+      })
     ),
     HttpApiEndpoint.post("create", "/api/tokens", {
       payload: CreateToken,
       success: created(NewToken)
-    }).annotateMerge(OpenApi.annotations({ summary: "Create a token, which is shown this once" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Create a token, which is shown this once",
+        description:
+          "`expiresInDays` is 1 to 3650; without it the token works until it is revoked. Only a hash of it is stored."
+      })
+    ),
     HttpApiEndpoint.delete("remove", "/api/tokens/:id", {
       params: { id: pathId<TokenId>() },
       success: removed,
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Revoke a token of the caller" }))
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Revoke a token of the caller",
+        description: "It works no more, at once, on every node."
+      })
+    )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)

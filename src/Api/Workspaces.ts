@@ -14,43 +14,70 @@ const workspaces = "/api/workspaces"
 export const Workspaces = HttpApiGroup.make("workspaces")
   .add(
     HttpApiEndpoint.get("list", workspaces, { success: data(Schema.Array(WorkspaceView)) }).annotateMerge(
-      OpenApi.annotations({ summary: "List the caller's workspaces, oldest first" })
+      OpenApi.annotations({
+        summary: "List the caller's workspaces, oldest first",
+        description: "With the caller's role in each."
+      })
     ),
     HttpApiEndpoint.post("create", workspaces, {
       payload: CreateWorkspace,
       success: created(WorkspaceView)
-    }).annotateMerge(OpenApi.annotations({ summary: "Create a workspace, which the caller then owns" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Create a workspace, which the caller then owns",
+        description: "On the free plan. Whoever runs the service changes plans on the command line."
+      })
+    ),
     HttpApiEndpoint.get("get", `${workspaces}/:id`, {
       params: { id: pathId<WorkspaceId>() },
       success: data(WorkspaceView),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Read a workspace" })),
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Read a workspace", description: "With the caller's role in it." })
+    ),
     HttpApiEndpoint.patch("update", `${workspaces}/:id`, {
       params: { id: pathId<WorkspaceId>() },
       payload: UpdateWorkspace,
       success: data(WorkspaceView),
       error: NotFound
     }).annotateMerge(
-      OpenApi.annotations({ summary: "Rename a workspace or set its default provider key, by an owner" })
+      OpenApi.annotations({
+        summary: "Rename a workspace or set its default provider key, by an owner",
+        description: "An absent field stays; null clears `defaultProviderKeyId`."
+      })
     ),
     HttpApiEndpoint.get("members", `${workspaces}/:id/members`, {
       params: { id: pathId<WorkspaceId>() },
       success: data(Schema.Array(Member)),
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "List the members of a workspace, oldest first" })),
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the members of a workspace, oldest first",
+        description: "Owners and members alike see who else there is."
+      })
+    ),
     HttpApiEndpoint.post("addMember", `${workspaces}/:id/members`, {
       params: { id: pathId<WorkspaceId>() },
       payload: AddMember,
       success: created(Member),
       error: NotFound
     }).annotateMerge(
-      OpenApi.annotations({ summary: "Add a user by e-mail, or change its role, by an owner" })
+      OpenApi.annotations({
+        summary: "Add a user by e-mail, or change its role, by an owner",
+        description:
+          "The user must exist. Adding somebody who is there already changes the role; the last owner stays one."
+      })
     ),
     HttpApiEndpoint.delete("removeMember", `${workspaces}/:id/members/:userId`, {
       params: { id: pathId<WorkspaceId>(), userId: pathId<UserId>() },
       success: removed,
       error: NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "Remove a member, by an owner" }))
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Remove a member, by an owner",
+        description: "Their tokens find the workspace no more, at once. The last owner can't be removed."
+      })
+    )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)

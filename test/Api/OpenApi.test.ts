@@ -63,6 +63,23 @@ describe("openapi.json", () => {
     assert.deepStrictEqual(committed, JSON.parse(JSON.stringify(OpenApi.fromApi(Api))))
   })
 
+  it("says of each operation what it does, what comes back, and under which request id", () => {
+    for (const { description, operationId, requestBody, responses, summary } of operations) {
+      assert.isNotEmpty(summary, operationId)
+      assert.isNotEmpty(description, operationId)
+      const bodies = [
+        requestBody,
+        ...Object.entries(responses).flatMap(([status, answer]) => (status < "3" ? [answer] : []))
+      ]
+      for (const body of bodies) {
+        const { example, schema } = (body?.content?.["application/json"] ?? {}) as Record<string, unknown>
+        if (schema !== undefined) assert.isDefined(example, operationId)
+      }
+      for (const answer of Object.values(responses))
+        assert.property(answer.headers, "x-request-id", operationId)
+    }
+  })
+
   it("has the version of the package, and a scheme that its readers know", () => {
     const { version } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"))
     assert.strictEqual(document.info.version, version)

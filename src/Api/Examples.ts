@@ -1,0 +1,171 @@
+import type * as Schema from "effect/Schema"
+
+/** A JSON Schema, as far as examples are made from it. */
+export interface ExampleSchema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly enum?: ReadonlyArray<Schema.Json>
+  readonly anyOf?: ReadonlyArray<ExampleSchema>
+  readonly items?: ExampleSchema
+  readonly properties?: Readonly<Record<string, ExampleSchema>>
+}
+
+const at = "2026-11-22T08:00:00.000Z"
+const later = "2026-11-22T08:00:04.213Z"
+
+/** What fields hold in examples, by the name of their component and their own, or by their own name alone. */
+const values: Readonly<Record<string, Schema.Json>> = {
+  id: "agent_01m7zt5r3p8v4kq2n6w9x1y0zb",
+  userId: "user_01m7zt5r3p8v4kq2n6w9x1y0za",
+  workspaceId: "ws_01m7zt5r3p8v4kq2n6w9x1y0zc",
+  projectId: null,
+  agentId: "agent_01m7zt5r3p8v4kq2n6w9x1y0zb",
+  agent: { id: "agent_01m7zt5r3p8v4kq2n6w9x1y0zb", name: "Researcher" },
+  providerKeyId: null,
+  providerKey: null,
+  defaultProviderKeyId: null,
+  conversationId: "conv_01m7zt5r3p8v4kq2n6w9x1y0zd",
+  cronJobId: null,
+  runId: "run_01m7zt5r3p8v4kq2n6w9x1y0ze",
+  toolCallId: "call_01m7zt5r3p8v4kq2n6w9x1y0zf",
+  createdAt: at,
+  updatedAt: at,
+  expiresAt: "2027-02-20T08:00:00.000Z",
+  expiresInDays: 90,
+  scheduledAt: at,
+  firedAt: "2026-11-22T08:00:00.041Z",
+  startedAt: "2026-11-22T08:00:00.036Z",
+  firstTokenAt: "2026-11-22T08:00:00.702Z",
+  finishedAt: later,
+  decidedAt: null,
+  decidedBy: null,
+  reason: null,
+  email: "ada@example.com",
+  role: "member",
+  plan: "free",
+  description: "Finds out and sums up",
+  systemPrompt: "You answer in three sentences and name your sources.",
+  isActive: true,
+  key: "answer_language",
+  value: "German",
+  category: "preference",
+  title: "What happened in the night?",
+  content: "What happened in the night?",
+  prompt: "Sum up what happened in the night.",
+  output: null,
+  status: "COMPLETED",
+  autonomyLevel: "semi-autonomous",
+  connectorIds: ["conn_01m7zt5r3p8v4kq2n6w9x1y0zg"],
+  error: null,
+  attempts: 1,
+  steps: [
+    {
+      index: 0,
+      type: "model",
+      text: "Nothing happened in the night.",
+      toolCalls: [],
+      usage: { inputTokens: 412, outputTokens: 9 }
+    }
+  ],
+  inputTokens: 412,
+  outputTokens: 9,
+  total: 1,
+  schedule: "0 7 * * 1-5",
+  timezone: "Europe/Berlin",
+  after: at,
+  count: 5,
+  outcome: "fired",
+  lagMs: 41,
+  success: true,
+  tool: "docs__write",
+  connector: { id: "conn_01m7zt5r3p8v4kq2n6w9x1y0zg", name: "docs" },
+  address: "https://mcp.example.com/mcp",
+  "Approval.description": "Writes a page",
+  arguments: { page: "night", text: "Nothing happened." },
+  decision: "approve",
+  type: "mcp",
+  providerId: null,
+  providerName: "docs",
+  grantedScopes: [],
+  hasCredential: true,
+  metadata: { url: "https://mcp.example.com/mcp", credential: "the token of that server" },
+  provider: "anthropic",
+  model: "claude-sonnet-4-5",
+  selectedProvider: "anthropic",
+  selectedModel: "claude-sonnet-4-5",
+  maxOutputTokens: null,
+  apiKey: "the key of that provider",
+  baseUrl: null,
+  hasApiKey: true,
+  "Agent.name": "Researcher",
+  "CreateAgent.name": "Researcher",
+  "UpdateAgent.name": "Researcher",
+  "AgentReference.name": "Researcher",
+  "Approval.id": "approval_01m7zt5r3p8v4kq2n6w9x1y0zh",
+  "Approval.status": "PENDING",
+  "Connector.id": "conn_01m7zt5r3p8v4kq2n6w9x1y0zg",
+  "Connector.status": "ACTIVE",
+  "UpdateConnector.status": "INACTIVE",
+  "Conversation.id": "conv_01m7zt5r3p8v4kq2n6w9x1y0zd",
+  "CronJob.id": "cron_01m7zt5r3p8v4kq2n6w9x1y0zj",
+  "CronJob.name": "Morning report",
+  "CreateCronJob.name": "Morning report",
+  "UpdateCronJob.name": "Morning report",
+  "Message.id": "msg_01m7zt5r3p8v4kq2n6w9x1y0zk",
+  "Message.role": "USER",
+  "MemoryEntry.id": "mem_01m7zt5r3p8v4kq2n6w9x1y0zm",
+  "Project.id": "proj_01m7zt5r3p8v4kq2n6w9x1y0zn",
+  "Project.name": "Website",
+  "CreateProject.name": "Website",
+  "ProviderKey.id": "pkey_01m7zt5r3p8v4kq2n6w9x1y0zp",
+  "ProviderKey.name": "Anthropic",
+  "CreateProviderKey.name": "Anthropic",
+  "Run.id": "run_01m7zt5r3p8v4kq2n6w9x1y0ze",
+  "Run.status": "PENDING",
+  "RunDetail.id": "run_01m7zt5r3p8v4kq2n6w9x1y0ze",
+  "RunDetail.output": "Nothing happened in the night.",
+  "RunDetail.updatedAt": later,
+  "Token.id": "token_01m7zt5r3p8v4kq2n6w9x1y0zq",
+  "Token.name": "laptop",
+  "NewToken.id": "token_01m7zt5r3p8v4kq2n6w9x1y0zq",
+  "NewToken.name": "laptop",
+  "NewToken.token": "agentd_the-token-which-is-shown-this-once",
+  "CreateToken.name": "laptop",
+  "Workspace.id": "ws_01m7zt5r3p8v4kq2n6w9x1y0zc",
+  "Workspace.name": "Newsroom",
+  "Workspace.role": "owner",
+  "CreateWorkspace.name": "Newsroom",
+  "UpdateWorkspace.name": "Newsroom"
+}
+
+/** Where nothing is said of a field: what its schema tells by itself. */
+const simplest = (schema: ExampleSchema): Schema.Json | undefined => {
+  if (schema.enum !== undefined) return schema.enum[0]
+  return schema.anyOf?.some(({ type }) => type === "null") === true ? null : undefined
+}
+
+/**
+ * An example of what a schema describes. A field that nothing is known of is left out: a test finds it, since the
+ * example does not decode then.
+ */
+export const makeExample = (components: Readonly<Record<string, ExampleSchema>>) => {
+  const exampleOf = (schema: ExampleSchema, component?: string): Schema.Json | undefined => {
+    if (schema.$ref !== undefined) {
+      const name = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)
+      return exampleOf(components[name] ?? {}, name)
+    }
+    if (schema.items !== undefined) {
+      const item = exampleOf(schema.items)
+      return item === undefined ? [] : [item]
+    }
+    if (schema.properties === undefined) return simplest(schema)
+    const fields = Object.entries(schema.properties).flatMap(([name, field]) => {
+      const value = values[`${component}.${name}`] ?? values[name]
+      const isPossible = value !== undefined && field.enum?.includes(value) !== false
+      const given = isPossible ? value : exampleOf(field)
+      return given === undefined ? [] : [[name, given] as const]
+    })
+    return Object.fromEntries(fields)
+  }
+  return exampleOf
+}
