@@ -2,25 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { fingerprintText } from "../../src/Schemas/Approval.ts"
 import { ConnectorId } from "../../src/Schemas/Ids.ts"
 import { absenceNote, connectorUnavailable, deleted } from "../../src/Schemas/ToolAbsence.ts"
-import {
-  bound,
-  definitionText,
-  isSameTool,
-  shownAddress,
-  type ToolBinding,
-  unbound
-} from "../../src/Schemas/ToolBinding.ts"
+import { bound, definitionText, isSameTool, shownAddress, unbound } from "../../src/Schemas/ToolBinding.ts"
+import { binding } from "../support/Bindings.ts"
 
-const binding: ToolBinding = {
-  connectorId: ConnectorId.make("conn_1"),
-  connectorName: "docs",
-  address: "https://docs.example.org/mcp",
-  place: "p",
-  tool: "write",
-  definition: "d",
-  description: "writes",
-  readOnly: false
-}
 const call = { id: "c1", name: "docs__write", arguments: { a: 1 } }
 
 describe("What a call is bound to", () => {

@@ -1,7 +1,7 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import { type LimitExceeded, tooSlow } from "../../Schemas/Limits.ts"
+import { monotonicMillis } from "../CurrentTime.ts"
 import type { DatabaseHealth } from "../DatabaseHealth.ts"
 import { isUnavailable, patiently } from "./Patience.ts"
 
@@ -34,5 +34,3 @@ export const withinLimit = Effect.fnUntraced(function* <A, E, R>(
     )
   )
 })
-
-const monotonicMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1_000_000)

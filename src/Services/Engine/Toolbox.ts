@@ -9,7 +9,7 @@ import {
   connectorUnavailable,
   type ToolUnavailable
 } from "../../Schemas/ToolAbsence.ts"
-import { type BoundCall, isSameTool, type ToolPlace } from "../../Schemas/ToolBinding.ts"
+import { type BoundCall, isSameTool, type ToolBinding, type ToolPlace } from "../../Schemas/ToolBinding.ts"
 import type { Offer, Tool, ToolSource } from "../ToolSource.ts"
 import { untilDraining } from "./Draining.ts"
 import { patiently } from "./Patience.ts"
@@ -85,7 +85,7 @@ const keepGiven =
 
 /** What a call goes to. */
 interface Destination {
-  readonly binding: BoundCall["binding"] & (object | null)
+  readonly binding: ToolBinding | null
   /** Looked for when the call is made, as it is then. */
   readonly tool: Effect.Effect<Tool, ToolUnavailable | Unavailable>
 }

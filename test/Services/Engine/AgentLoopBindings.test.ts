@@ -3,80 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { type GivenTool, givenOf } from "../../../src/Schemas/GivenTool.ts"
-import { ConnectorId } from "../../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import type { RunEvent } from "../../../src/Schemas/RunEvent.ts"
-import { type AbsentConnector, away, deleted, toolUnavailable } from "../../../src/Schemas/ToolAbsence.ts"
-import type { BoundCall, ToolBinding } from "../../../src/Schemas/ToolBinding.ts"
-import { noUsage } from "../../../src/Schemas/Usage.ts"
-import { AgentLoop, type LoopInput } from "../../../src/Services/Engine/AgentLoop.ts"
+import { deleted, toolUnavailable } from "../../../src/Schemas/ToolAbsence.ts"
+import type { ToolBinding } from "../../../src/Schemas/ToolBinding.ts"
+import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
 import { allowed } from "../../../src/Services/Engine/CallTool.ts"
-import type { ToolAccess } from "../../../src/Services/Engine/Toolbox.ts"
-import type { Tool } from "../../../src/Services/ToolSource.ts"
+import { away1, binding, called, other, resume, unavailable, written } from "../../support/Bindings.ts"
 import { makeInput, tool } from "../../support/Loop.ts"
 import { calls, layerScripted, ScriptedModel, says } from "../../support/Service.ts"
-
-const binding: ToolBinding = {
-  connectorId: ConnectorId.make("conn_1"),
-  connectorName: "docs",
-  address: "https://docs.example.org/mcp",
-  place: "p",
-  tool: "write",
-  definition: "d",
-  description: "writes",
-  readOnly: false
-}
-const other: ToolBinding = { ...binding, connectorId: ConnectorId.make("conn_2"), place: "q" }
-const unavailable = toolUnavailable(binding, away("the server could not be reached"))
-const away1: AbsentConnector = { id: binding.connectorId, name: "docs", why: "away", isGone: false }
-
-const written = (call: Tool["call"], of = binding): Tool => ({ ...tool("docs__write", call), binding: of })
-
-/** What the loop makes of an answer with these calls that was journaled before, and of the answers after it. */
-const resume = Effect.fnUntraced(function* (options: {
-  readonly calls: ReadonlyArray<BoundCall>
-  readonly access: Partial<ToolAccess>
-  readonly permit?: LoopInput["permit"]
-  readonly toolbox?: ReadonlyArray<Tool>
-  readonly given?: ReadonlyArray<GivenTool>
-}) {
-  const model = yield* ScriptedModel
-  model.script = () => Stream.fromIterable(says("done"))
-  const events: Array<RunEvent> = []
-  const recorded: Array<JournalStep> = []
-  const { given } = options
-  const step: JournalStep = {
-    type: "model",
-    text: "",
-    toolCalls: options.calls,
-    usage: noUsage,
-    ...(given !== undefined && { given })
-  }
-  const input = makeInput({
-    tools: options.toolbox ?? [],
-    events,
-    permit: options.permit,
-    journal: {
-      finished: new Map([[0, step]]),
-      record: (_, step) => Effect.sync(() => recorded.push(step) > 0)
-    }
-  })
-  const loop = yield* AgentLoop
-  const running = yield* Effect.forkChild(
-    Effect.result(loop.answer({ ...input, access: { ...input.access, ...options.access } }))
-  )
-  const results = () => recorded.flatMap((step) => (step.type === "tool" ? [step.result] : []))
-  return { events, model, results, running }
-})
-
-const called = (id: string, given: Partial<BoundCall> = {}): BoundCall => ({
-  id,
-  name: "docs__write",
-  arguments: {},
-  binding,
-  ...given
-})
 
 describe("AgentLoop, tools of connectors", () => {
   it.effect("keeps with each call what it is bound to, before it is made, and shows nobody", () =>
@@ -289,89 +224,6 @@ describe("AgentLoop, tools of connectors", () => {
       for (const { system } of model.requests) {
         assert.match(system ?? "", /^be brief\n\nThese connectors can't be reached now.*"docs"/u)
       }
-    }).pipe(Effect.provide(layerScripted()))
-  )
-})
-
-describe("The tools that a run was given with its first question", () => {
-  const given = givenOf([written(() => Effect.succeed("first"))])
-  const second = written(() => Effect.succeed("second"), other)
-  const echoed = called("c1", { name: "echo", binding: null })
-  const echo = tool("echo", () => Effect.succeed("echo"))
-  const shownBy = (model: ScriptedModel["Service"]) =>
-    model.requests.map(({ tools }) => tools.map(({ name }) => name))
-
-  it.effect("are kept with the first answer alone", () =>
-    Effect.gen(function* () {
-      const model = yield* ScriptedModel
-      model.script = ({ messages }) =>
-        Stream.fromIterable(messages.length === 1 ? calls("echo") : says("done"))
-      const recorded: Array<JournalStep> = []
-      const loop = yield* AgentLoop
-      yield* loop.answer(
-        makeInput({
-          tools: [second, echo],
-          journal: { finished: new Map(), record: (_, step) => Effect.sync(() => recorded.push(step) > 0) }
-        })
-      )
-      const kept = recorded.map((step) => (step.type === "model" ? step.given : null))
-      assert.deepStrictEqual(kept, [givenOf([second]), null, undefined])
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("are waited for when it goes on, and no other tool gets their names meanwhile", () =>
-    Effect.gen(function* () {
-      const { model, running } = yield* resume({
-        calls: [echoed],
-        given,
-        toolbox: [echo, second],
-        access: { find: () => Effect.fail(unavailable) }
-      })
-      yield* TestClock.adjust("4 minutes")
-      assert.isUndefined(running.pollUnsafe())
-      assert.deepStrictEqual(model.requests, [])
-      yield* TestClock.adjust("2 minutes")
-      const ended = yield* Fiber.join(running)
-      assert.isTrue(ended._tag === "Failure" && ended.failure._tag === "ToolUnavailable")
-      assert.deepStrictEqual(model.requests, [])
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("keep their names, whatever the connector is called now and who else has that name", () =>
-    Effect.gen(function* () {
-      const renamed = written(() => Effect.succeed("first"))
-      const { model, running } = yield* resume({
-        calls: [echoed],
-        given,
-        toolbox: [echo, second, { ...renamed, definition: { ...renamed.definition, name: "other__write" } }],
-        access: {}
-      })
-      yield* Fiber.join(running)
-      assert.deepStrictEqual(shownBy(model), [["echo", "docs__write"]])
-    }).pipe(Effect.provide(layerScripted()))
-  )
-
-  it.effect("are looked for where a list misses them, and told to the model and the reader of a turn", () =>
-    Effect.gen(function* () {
-      const found = yield* resume({
-        calls: [echoed],
-        given,
-        toolbox: [echo],
-        access: { find: () => Effect.succeed(written(() => Effect.succeed("first"))) }
-      })
-      yield* Fiber.join(found.running)
-      assert.deepStrictEqual(shownBy(found.model), [["echo", "docs__write"]])
-      found.model.requests.length = 0
-      const turn = yield* resume({
-        calls: [echoed],
-        given,
-        toolbox: [echo, second],
-        access: { waits: false, find: () => Effect.fail(unavailable) }
-      })
-      yield* Fiber.join(turn.running)
-      assert.deepStrictEqual(shownBy(turn.model), [["echo"]])
-      assert.match(turn.model.requests[0]?.system ?? "", /can't be reached now.*"docs"/u)
-      assert.include(JSON.stringify(turn.events), '"unavailableConnectors":[{"id":"conn_1","name":"docs"}]')
     }).pipe(Effect.provide(layerScripted()))
   )
 })

@@ -3,21 +3,12 @@ import * as Effect from "effect/Effect"
 import type { StoredApproval } from "../../../src/Schemas/Approval.ts"
 import { ConnectorId, type RunId, type WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { newRun } from "../../../src/Schemas/Run.ts"
-import type { BoundCall, ToolBinding } from "../../../src/Schemas/ToolBinding.ts"
+import type { BoundCall } from "../../../src/Schemas/ToolBinding.ts"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
 import * as Permissions from "../../../src/Services/Engine/Permissions.ts"
+import { binding as tool } from "../../support/Bindings.ts"
 import { layerAtRest } from "../../support/Service.ts"
 
-const tool: ToolBinding = {
-  connectorId: ConnectorId.make("conn_1"),
-  connectorName: "docs",
-  address: "https://docs.example.org/mcp",
-  place: "p",
-  tool: "write",
-  definition: "d",
-  description: "writes",
-  readOnly: false
-}
 const call: BoundCall = {
   id: "c1",
   name: "docs__write",
