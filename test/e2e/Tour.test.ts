@@ -7,6 +7,8 @@ import { makeDataDir, readCredentials, type Server, startServer } from "../suppo
 
 const root = resolve(import.meta.dirname, "../..")
 const tour = readFileSync(resolve(root, "docs/tour.md"), "utf8")
+const [readmeChat = ""] =
+  /^curl -N \$URL\/api\/chat\/messages [^`]*/m.exec(readFileSync(resolve(root, "README.md"), "utf8")) ?? []
 
 /** The commands of the tour, each with the output that follows them in the text. */
 const steps = Array.from(
@@ -20,8 +22,8 @@ const pattern = (output: string) =>
 
 const marker = "=== end of a step of the tour ==="
 
-/** Runs all steps in one shell, so that what one sets the next can use. */
-const run = (env: NodeJS.ProcessEnv) =>
+/** Runs them in one shell, so that what one sets the next can use. */
+const run = (commands: ReadonlyArray<string>, env: NodeJS.ProcessEnv) =>
   new Promise<{ readonly outputs: ReadonlyArray<string>; readonly log: string }>((done) => {
     const shell = spawn("bash", ["-s"], { cwd: root, env: { ...process.env, ...env } })
     let stdout = ""
@@ -35,23 +37,34 @@ const run = (env: NodeJS.ProcessEnv) =>
     shell.once("close", (code) =>
       done({ outputs: stdout.replaceAll("\r", "").split(`${marker}\n`), log: `${log}\nended with ${code}` })
     )
-    const commands = steps.map((step) => `${step.commands}echo "${marker}"\n`)
-    shell.stdin.end(`set -e\n${commands.join("")}`)
+    shell.stdin.end(`set -e\n${commands.map((command) => `${command}echo "${marker}"\n`).join("")}`)
   })
+
+/** What a workspace has that can be removed. */
+const kinds = ["agents", "provider-keys", "cron-jobs", "connectors", "chat/memory", "chat/conversations"]
 
 describe("docs/tour.md", () => {
   const dataDir = makeDataDir()
   let server: Server
   let outputs: ReadonlyArray<string> = []
   let log = ""
+  let after = ""
 
   beforeAll(async () => {
     server = await startServer({ AGENTD_DATA_DIR: dataDir.path })
     const { token, workspaceId } = readCredentials(dataDir.path)
     const env = { URL: server.baseUrl, TOKEN: token, WORKSPACE: workspaceId, AGENTD_DATA_DIR: dataDir.path }
-    const ran = await run(env)
+    const ran = await run(
+      steps.map(({ commands }) => commands),
+      env
+    )
     outputs = ran.outputs
     log = ran.log
+    const lists = kinds.map(
+      (kind) =>
+        `curl -sS "$URL/api/${kind}?workspaceId=$WORKSPACE" -H "Authorization: Bearer $TOKEN"; echo " ${kind}"\n`
+    )
+    after = (await run([...lists, readmeChat], env)).outputs.join("")
   })
   afterAll(async () => {
     await server.stop("SIGKILL")
@@ -78,6 +91,15 @@ describe("docs/tour.md", () => {
   it("runs to its end", () => {
     assert.strictEqual(outputs.length, steps.length + 1, log)
     assert.include(log, "ended with 0")
+  })
+
+  it("leaves the workspace as it found it, and its chat answering", () => {
+    assert.deepStrictEqual(
+      after.split("\n").slice(0, kinds.length),
+      kinds.map((kind) => `{"data":[]} ${kind}`)
+    )
+    assert.match(after, /^event: conversation$[\s\S]*^event: done\ndata: .*recall returned/m)
+    assert.notInclude(after, "event: error")
   })
 
   for (const [index, { commands, output }] of steps.entries()) {
