@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -11,10 +12,37 @@ import { client, emptyDatabase, hasPostgres, skipped } from "../support/Postgres
 import { makeClient, makeDataDir, type Server, startServer } from "../support/Process.ts"
 import { until } from "../support/Until.ts"
 
-/** What the version before left behind when it was killed; the head of the file says what was going on. */
-const dump = readFileSync(resolve(import.meta.dirname, "../fixtures/migration-0007.sql"), "utf8")
-const token = "agentd_EFVgH8nIEswZMYd58M9gKyOGk5rI2iytG0UaM5r82gw"
-const workspaceId = "ws_01m812c5wpd9757b61twmvynx1"
+/** What a version left behind when it was killed; the head of its file says what was going on. */
+interface Dump {
+  readonly migration: string
+  readonly token: string
+  readonly workspaceId: string
+  /** Of its connectors, oldest first. */
+  readonly connectors: ReadonlyArray<string>
+  /** What people are asked about a call of a connector's tool is bound to, besides where its server is. */
+  readonly bound?: { readonly connectorId: string; readonly tool: string; readonly definition: string }
+}
+
+const dumps: ReadonlyArray<Dump> = [
+  {
+    migration: "0007",
+    token: "agentd_EFVgH8nIEswZMYd58M9gKyOGk5rI2iytG0UaM5r82gw",
+    workspaceId: "ws_01m812c5wpd9757b61twmvynx1",
+    connectors: ["docs"]
+  },
+  {
+    migration: "0011",
+    token: "agentd_W-hq_LR289Goxtmkhab_Wgeh1MuI3pklQVWO77RU0Go",
+    workspaceId: "ws_01m81cnj4vxfmye14mrvertxy8",
+    connectors: ["docs", "local"],
+    bound: {
+      connectorId: "conn_01m81cnjr4jna4wpv3pfhptxcn",
+      tool: "write",
+      definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
+    }
+  }
+]
+
 const secretKey = Buffer.alloc(32, 7).toString("base64")
 
 const page = { type: "object", properties: { page: { type: "string" } }, required: ["page"] }
@@ -27,9 +55,30 @@ const described = [
   })
 ]
 
-const restore = (sql: PgClient.PgClient, toolsUrl: string) =>
+const urlOfDumps = "http://127.0.0.1:65001/mcp"
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
+
+/** The fingerprint of the call that people are asked about, as the version of the dump made it. */
+const fingerprintAt = (url: string, { connectorId, definition, tool }: NonNullable<Dump["bound"]>) =>
+  sha256(
+    JSON.stringify([{ tool: JSON.stringify([connectorId, sha256(url), tool, definition]) }, { page: "b" }])
+  )
+
+/** The statements of a dump, as if the connector's server had been there. */
+const statementsOf = ({ bound, migration }: Dump, toolsUrl: string): string => {
+  const file = resolve(import.meta.dirname, `../fixtures/migration-${migration}.sql`)
+  const moved = readFileSync(file, "utf8")
+    .replaceAll(urlOfDumps, toolsUrl)
+    .replaceAll(sha256(urlOfDumps), sha256(toolsUrl))
+  if (bound === undefined) return moved
+  const fingerprint = fingerprintAt(urlOfDumps, bound)
+  assert.include(moved, fingerprint)
+  return moved.replaceAll(fingerprint, fingerprintAt(toolsUrl, bound))
+}
+
+const restore = (sql: PgClient.PgClient, statements: string) =>
   Effect.gen(function* () {
-    const statements = dump.replaceAll("http://127.0.0.1:65001/mcp", toolsUrl)
     // A prepared statement is one statement.
     yield* sql.unsafe(`do $once$ begin execute $dump$ ${statements} $dump$; end $once$`)
     // They were asked on the day of the dump, and have a day.
@@ -38,14 +87,14 @@ const restore = (sql: PgClient.PgClient, toolsUrl: string) =>
 
 /** Makes a database as the dump has it, and says by which environment it is used. */
 interface Store {
-  readonly make: (toolsUrl: string) => Effect.Effect<Readonly<Record<string, string>>, never, Scope.Scope>
+  readonly make: (statements: string) => Effect.Effect<Readonly<Record<string, string>>, never, Scope.Scope>
 }
 
 const remote: Store = {
-  make: (toolsUrl) =>
+  make: (statements) =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase
-      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, toolsUrl)).pipe(
+      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, statements)).pipe(
         Effect.provide(client(url)),
         Effect.orDie
       )
@@ -54,13 +103,13 @@ const remote: Store = {
 }
 
 const embedded: Store = {
-  make: (toolsUrl) =>
+  make: (statements) =>
     Effect.gen(function* () {
       const dataDir = yield* Effect.acquireRelease(Effect.sync(makeDataDir), ({ remove }) =>
         Effect.sync(remove)
       )
       const limits = { startLimitMillis: 280_000, batchLimitMillis: 280_000 }
-      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, toolsUrl)).pipe(
+      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, statements)).pipe(
         Effect.provide(Embedded.layer({ dataDir: dataDir.path, limits })),
         Effect.orDie
       )
@@ -68,8 +117,9 @@ const embedded: Store = {
     })
 }
 
-const upgraded = (name: string, store: Store, isThere: boolean) =>
+const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
   describe.skipIf(!isThere)(isThere ? name : skipped(name), () => {
+    const { connectors: names, token, workspaceId } = dump
     const scope = Scope.makeUnsafe()
     const written: Array<string> = []
     let server: Server
@@ -80,7 +130,7 @@ const upgraded = (name: string, store: Store, isThere: boolean) =>
         return undefined
       }
       const tools = await Effect.runPromise(Scope.provide(startScripted({ tools: described, answer }), scope))
-      const env = await Effect.runPromise(Scope.provide(store.make(tools.url), scope))
+      const env = await Effect.runPromise(Scope.provide(store.make(statementsOf(dump, tools.url)), scope))
       server = await startServer({
         ...env,
         AGENTD_SECRET_KEY: secretKey,
@@ -110,6 +160,10 @@ const upgraded = (name: string, store: Store, isThere: boolean) =>
       assert.deepInclude(jobs[0], { name: "Yearly", schedule: "@yearly" })
       const { data: connectors } = await of("/api/connectors")
       assert.deepInclude(connectors[0], { type: "mcp", providerName: "docs", hasCredential: true })
+      assert.deepStrictEqual(
+        connectors.map(({ providerName }: { readonly providerName: string }) => providerName),
+        names
+      )
 
       const { data: approvals } = await of("/api/approvals")
       assert.sameMembers(
@@ -153,7 +207,9 @@ const upgraded = (name: string, store: Store, isThere: boolean) =>
     })
   })
 
-describe("a database of the version before", () => {
-  upgraded("PostgreSQL", remote, hasPostgres)
-  upgraded("the embedded database", embedded, true)
-})
+for (const dump of dumps) {
+  describe(`a database of migration ${dump.migration}`, () => {
+    upgraded(dump, "PostgreSQL", remote, hasPostgres)
+    upgraded(dump, "the embedded database", embedded, true)
+  })
+}
