@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { InferenceError } from "../Schemas/Inference.ts"
-import { chooseModel } from "../Schemas/ModelChoice.ts"
+import { answeringModel, chooseModel } from "../Schemas/ModelChoice.ts"
 import { isApiKey, type StoredProviderKey } from "../Schemas/ProviderKey.ts"
 import { Ids } from "../Services/Ids.ts"
 import { Inference } from "../Services/Inference.ts"
@@ -53,20 +53,21 @@ export const layer = Layer.effect(
         if (typeof chosen === "string") {
           return yield* new InferenceError({ reason: "bad_request", error: chosen })
         }
+        const answeredBy = answeringModel(chosen)
         const provider =
           chosen.source === "key"
             ? chosen.key.provider
             : chosen.source === "environment"
               ? chosen.provider
               : "offline"
-        if (provider === "offline") return offline
+        if (provider === "offline") return { ...offline, answeredBy }
         if (provider === "google" && !isGoogleModel(chosen.model)) {
           return yield* new InferenceError({
             reason: "bad_request",
             error: "the model must be a name, or models/ or tunedModels/ before one"
           })
         }
-        return online(
+        const { stream } = online(
           chosen.source === "key"
             ? {
                 provider,
@@ -83,6 +84,7 @@ export const layer = Layer.effect(
                 fetch: outbound.trusted
               }
         )
+        return { stream, answeredBy }
       })
     })
   })

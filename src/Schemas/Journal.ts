@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { AnsweringModel } from "./AnsweringModel.ts"
 import { GivenTool } from "./GivenTool.ts"
 import { Reasoning } from "./Reasoning.ts"
 import { ToolResult } from "./Tool.ts"
@@ -16,7 +17,9 @@ export const JournalStep = Schema.Union([
     /** Why the answer is not whole: it makes no calls, and nothing comes after it. */
     truncated: Schema.optionalKey(Schema.String),
     /** With the first answer: the tools of connectors that the run has. */
-    given: Schema.optionalKey(Schema.Array(GivenTool))
+    given: Schema.optionalKey(Schema.Array(GivenTool)),
+    /** With the first answer of each execution, which asks one model. */
+    answeredBy: Schema.optionalKey(AnsweringModel)
   }),
   Schema.Struct({ type: Schema.Literal("tool"), result: ToolResult })
 ])

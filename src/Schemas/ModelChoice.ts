@@ -1,4 +1,5 @@
 import type { Agent } from "./Agent.ts"
+import type { AnsweringModel } from "./AnsweringModel.ts"
 import type { ProviderKeyId, WorkspaceId } from "./Ids.ts"
 import { Provider, type StoredProviderKey } from "./ProviderKey.ts"
 
@@ -37,7 +38,20 @@ export interface EnvironmentModels {
 export type ChosenModel =
   | { readonly source: "key"; readonly key: StoredProviderKey; readonly model: string }
   | { readonly source: "environment"; readonly provider: Provider; readonly model: string }
-  | { readonly source: "offline"; readonly model: string }
+  | { readonly source: "offline"; readonly model: string; readonly providerKeyId: ProviderKeyId | null }
+
+/** What is told of it. */
+export const answeringModel = (chosen: ChosenModel): AnsweringModel => {
+  const { model } = chosen
+  switch (chosen.source) {
+    case "key":
+      return { provider: chosen.key.provider, model, providerKeyId: chosen.key.id }
+    case "environment":
+      return { provider: chosen.provider, model, providerKeyId: null }
+    case "offline":
+      return { provider: "offline", model, providerKeyId: chosen.providerKeyId }
+  }
+}
 
 /**
  * Which model answers, or why none can, as a sentence. In order: the key that the request names; its
@@ -57,7 +71,9 @@ export const chooseModel = (
   const by = (key: StoredProviderKey): ChosenModel => {
     const model =
       choice.provider === null || choice.provider === key.provider ? (choice.model ?? key.model) : key.model
-    return key.provider === "offline" ? { source: "offline", model } : { source: "key", key, model }
+    return key.provider === "offline"
+      ? { source: "offline", model, providerKeyId: key.id }
+      : { source: "key", key, model }
   }
 
   const named = keyOf(choice.providerKeyId)
@@ -82,7 +98,9 @@ const operators = (
   wanted: string | null,
   { models }: EnvironmentModels
 ): ChosenModel | string => {
-  if (provider === "offline") return { source: "offline", model: wanted ?? "offline" }
+  if (provider === "offline") {
+    return { source: "offline", model: wanted ?? "offline", providerKeyId: null }
+  }
   const known = Provider.literals.find((name) => name === provider)
   if (known === undefined) {
     return `selectedProvider: there is no provider ${provider}; there are ${Provider.literals.join(", ")}`

@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { AnsweringModel } from "./AnsweringModel.ts"
 import {
   AgentId,
   ConversationId,
@@ -89,6 +90,8 @@ export const StoredRun = Schema.Struct({
   error: Schema.NullOr(Schema.String),
   /** What went wrong, in a word for programs. */
   errorCode: Schema.NullOr(Schema.String),
+  /** The model of the latest execution that had an answer: each asks one, the choice of which is made anew. */
+  answeredBy: Schema.NullOr(AnsweringModel),
   attempts: Schema.Int,
   /** Counts the executions that owned the run: only the latest may write. */
   epoch: Schema.Int,
@@ -114,13 +117,19 @@ export const RunStep = Schema.Union([
 ])
 export type RunStep = typeof RunStep.Type
 
-/** CONTRACT.md section 8, GET /api/runs/{id}. Waiting began at `createdAt`. */
+/**
+ * CONTRACT.md section 8, GET /api/runs/{id}. Waiting began at `createdAt`. `provider`, `model` and `providerKeyId` are
+ * what `StoredRun.answeredBy` says: null until a model has answered. The key may have been deleted since.
+ */
 export const RunDetail = Schema.Struct({
   ...Run.fields,
   agentId: Schema.NullOr(AgentId),
   cronJobId: Schema.NullOr(CronJobId),
   autonomyLevel: AutonomyLevel,
   error: Schema.NullOr(Schema.String),
+  provider: Schema.NullOr(Schema.String),
+  model: Schema.NullOr(Schema.String),
+  providerKeyId: Schema.NullOr(ProviderKeyId),
   steps: Schema.Array(RunStep),
   usage: Usage,
   attempts: Schema.Int,
@@ -135,6 +144,7 @@ export const unstarted = {
   output: null,
   error: null,
   errorCode: null,
+  answeredBy: null,
   attempts: 0,
   epoch: 0,
   usage: noUsage,
@@ -233,6 +243,9 @@ export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, Journa
     cronJobId: stored.cronJobId,
     autonomyLevel: stored.autonomyLevel,
     error: stored.error,
+    provider: stored.answeredBy?.provider ?? null,
+    model: stored.answeredBy?.model ?? null,
+    providerKeyId: stored.answeredBy?.providerKeyId ?? null,
     steps: ordered.map(([index, step]) =>
       step.type === "tool"
         ? { index, ...step }

@@ -46,6 +46,32 @@ const suffixed = ({ prefix, tool }: ConnectorTool, text: string): string => {
   return head + separator + plain(tool).slice(0, room - head.length) + suffix
 }
 
+const longestName = 200
+const longestList = 4_096
+
+/**
+ * What a model is told that called a tool by a name that none has: those that there are, the ones that are called
+ * alike first, cut to 4,096 characters.
+ */
+export const noToolNamed = (name: string, known: ReadonlyArray<string>): string => {
+  const last = (name.split(/[^a-zA-Z0-9]+/u).findLast((word) => word !== "") ?? name).toLowerCase()
+  const isAlike = (other: string) => other.toLowerCase().includes(last)
+  const ordered = [...new Set(known)].sort(
+    (a, b) => Number(isAlike(b)) - Number(isAlike(a)) || (a < b ? -1 : 1)
+  )
+  const shown: Array<string> = []
+  let room = longestList
+  for (const one of ordered) {
+    room -= one.length + 2
+    if (room < 0) break
+    shown.push(one)
+  }
+  const rest = ordered.length - shown.length
+  const there = shown.length === 0 ? "There are none." : `There are: ${shown.join(", ")}`
+  const asked = name.length <= longestName ? name : `${name.slice(0, longestName).toWellFormed()}…`
+  return `There is no tool named ${asked}. ${there}${shown.length === 0 ? "" : rest === 0 ? "." : ` and ${rest} more.`}`
+}
+
 const plain = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/gu, "_")
 
 /** FNV-1a of the UTF-16 code units, 8 hexadecimal digits: the same in every process and version. */

@@ -1,12 +1,14 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
+import type { AnsweringModel } from "../Schemas/AnsweringModel.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../Schemas/Inference.ts"
 import type { ModelChoice } from "../Schemas/ModelChoice.ts"
 
 /** A language model, ready to be asked. */
 export interface Model {
+  readonly answeredBy: AnsweringModel
   /**
    * Asks once. The stream ends with one `finish` event; one that ends without was cut off, and so was an
    * answer whose `finish` says that it is `truncated`. What fails before something was said is tried again

@@ -16,7 +16,7 @@ export class RunJournal extends Context.Service<
      * Keeps a step under its index. Each (run, index) is written once, and only while the execution is the
      * latest and its run is RUNNING: one statement proves it and writes. False when it is not, or when
      * another execution has written the step. Idempotent: the same execution may write it again. `events` are
-     * kept with it.
+     * kept with it. One that says which model answered makes it the run's, in the same statement.
      */
     readonly record: (
       execution: Execution,

@@ -1,6 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { ProviderKeyId, WorkspaceId } from "../../src/Schemas/Ids.ts"
-import { chooseModel, type EnvironmentModels, type ModelChoice } from "../../src/Schemas/ModelChoice.ts"
+import {
+  answeringModel,
+  chooseModel,
+  type EnvironmentModels,
+  type ModelChoice
+} from "../../src/Schemas/ModelChoice.ts"
 import type { Provider, StoredProviderKey } from "../../src/Schemas/ProviderKey.ts"
 
 const workspaceId = "ws_1" as WorkspaceId
@@ -178,4 +183,33 @@ describe("which model answers", () => {
   for (const [name, wanted, having, environment, expected] of rows) {
     it(name, () => assert.strictEqual(choose(wanted, having, environment), expected))
   }
+
+  it("is told by provider, model and the key of the workspace, if it is one", () => {
+    const told = (wanted: Partial<ModelChoice>) => {
+      const choice = { workspaceId, providerKeyId: null, provider: null, model: null, agentKeyId: null }
+      const chosen = chooseModel({ ...choice, ...wanted }, keys, operator)
+      return typeof chosen === "string" ? chosen : answeringModel(chosen)
+    }
+    assert.deepStrictEqual(
+      [
+        told({ model: "o9" }),
+        told({ provider: "google" }),
+        told({ provider: "offline" }),
+        told({ providerKeyId: "script" as ProviderKeyId })
+      ],
+      [
+        { provider: "openai", model: "o9", providerKeyId: "default" as ProviderKeyId },
+        { provider: "google", model: "gemini-operator", providerKeyId: null },
+        { provider: "offline", model: "script", providerKeyId: "script" as ProviderKeyId },
+        { provider: "offline", model: "script", providerKeyId: "script" as ProviderKeyId }
+      ]
+    )
+    const nothing = { workspaceId, providerKeyId: null, provider: null, model: null, agentKeyId: null }
+    const chosen = chooseModel(nothing, [], none)
+    assert.deepStrictEqual(typeof chosen === "string" ? chosen : answeringModel(chosen), {
+      provider: "offline",
+      model: "offline",
+      providerKeyId: null
+    })
+  })
 })

@@ -1,5 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { builtinNames, type ConnectorTool, prefixOf, toolNames } from "../../src/Schemas/ToolName.ts"
+import {
+  builtinNames,
+  type ConnectorTool,
+  noToolNamed,
+  prefixOf,
+  toolNames
+} from "../../src/Schemas/ToolName.ts"
 
 const one = (prefix: string, tool: string, connectorId = "conn_1"): ConnectorTool => ({
   connectorId,
@@ -77,5 +83,27 @@ describe("prefixOf", () => {
       ],
       ["github", "GitHub", "mcp"]
     )
+  })
+})
+
+describe("a name that no tool has", () => {
+  it("is answered with those that there are, once each, those called alike first", () => {
+    const known = ["remember", "recall", "docs__Read", "docs__write", "recall"]
+    assert.strictEqual(
+      noToolNamed("read", known),
+      "There is no tool named read. There are: docs__Read, docs__write, recall, remember."
+    )
+    assert.include(noToolNamed("functions.recall", known), "There are: recall, docs__Read,")
+    assert.strictEqual(noToolNamed("x", []), "There is no tool named x. There are none.")
+    assert.include(noToolNamed("", known), "There are: docs__Read, docs__write, recall, remember.")
+  })
+
+  it("makes no long answer, however long it is and however many there are", () => {
+    const known = Array.from({ length: 1_000 }, (_, index) => `docs__tool_of_some_length_${index}`)
+    const text = noToolNamed(`${"x".repeat(100_000)}_999`, known)
+    assert.isBelow(text.length, 4_500)
+    assert.include(text, "There are: docs__tool_of_some_length_999, ")
+    const shown = text.split("There are: ")[1]?.split(", ").length ?? 0
+    assert.match(text, new RegExp(` and ${1_000 - shown} more\\.$`))
   })
 })

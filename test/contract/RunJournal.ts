@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { RunId } from "../../src/Schemas/Ids.ts"
+import type { ProviderKeyId, RunId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import type { It } from "../support/Backends.ts"
@@ -13,6 +13,8 @@ const model: JournalStep = {
   toolCalls: [{ id: "call_1", name: "read", arguments: { path: unicode, deep: [1, null, { a: [] }] } }],
   usage: { inputTokens: 3, outputTokens: 4 }
 }
+const ours = { provider: "openai", model: unicode, providerKeyId: "pkey_gone" as ProviderKeyId }
+const operators = { provider: "offline", model: "offline", providerKeyId: null }
 const tool = (id: string): JournalStep => ({
   type: "tool",
   result: { id, name: "read", result: [0.5, "x", null, {}], isError: true, durationMs: 12 }
@@ -33,7 +35,8 @@ const subject = Effect.gen(function* () {
       executionOf(worker, run ?? assert.fail("nothing was taken over"))
     )
   const steps = Effect.map(journal.steps(id), (found) => Array.from(found).sort(([a], [b]) => a - b))
-  return { a: given.a, b: given.b, claim, id, journal, runs: given.runs, steps, takeOver }
+  const answeredBy = Effect.map(given.find(id), (run) => run.answeredBy)
+  return { a: given.a, answeredBy, b: given.b, claim, id, journal, runs: given.runs, steps, takeOver }
 })
 
 export const suite = (it: It) =>
@@ -109,6 +112,42 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect(
+      "makes the model that a step names the run's, whatever becomes of its key, until another is named",
+      () =>
+        Effect.gen(function* () {
+          const { a, answeredBy, b, claim, id, journal, runs, steps, takeOver } = yield* subject
+          const first = yield* claim(a, 0)
+          assert.isNull(yield* answeredBy)
+          assert.isTrue(yield* journal.record(first, 0, { ...model, answeredBy: ours }))
+          assert.deepStrictEqual(yield* answeredBy, ours)
+          assert.isTrue(yield* journal.record(first, 1, tool("1")))
+          assert.isTrue(yield* journal.record(first, 2, model))
+          const second = yield* takeOver(b)
+          assert.deepStrictEqual(yield* answeredBy, ours)
+
+          assert.isFalse(
+            yield* journal.record(first, 3, { ...model, answeredBy: operators }),
+            "not the latest"
+          )
+          assert.isFalse(
+            yield* journal.record(second, 2, { ...model, answeredBy: operators }),
+            "there already"
+          )
+          assert.deepStrictEqual(yield* answeredBy, ours)
+
+          for (const _ of ["written", "written again"]) {
+            assert.isTrue(yield* journal.record(second, 3, { ...model, answeredBy: operators }))
+            assert.deepStrictEqual(yield* answeredBy, operators)
+          }
+          assert.deepStrictEqual((yield* steps).at(-1), [3, { ...model, answeredBy: operators }])
+          assert.isTrue(yield* runs.finish(second, failed, times))
+          assert.deepStrictEqual(yield* answeredBy, operators)
+          assert.isFalse(yield* journal.record({ ...second, id }, 4, { ...model, answeredBy: ours }), "over")
+          assert.deepStrictEqual(yield* answeredBy, operators)
+        })
+    )
+
     it.effect("takes no step of a former execution, and none that another has written", () =>
       Effect.gen(function* () {
         const { a, b, claim, id, journal, steps, takeOver } = yield* subject
@@ -134,6 +173,42 @@ export const suite = (it: It) =>
           [1, tool("b")]
         ])
       })
+    )
+
+    it.effect(
+      "makes the model that a step names the run's, whatever becomes of its key, until another is named",
+      () =>
+        Effect.gen(function* () {
+          const { a, answeredBy, b, claim, id, journal, runs, steps, takeOver } = yield* subject
+          const first = yield* claim(a, 0)
+          assert.isNull(yield* answeredBy)
+          assert.isTrue(yield* journal.record(first, 0, { ...model, answeredBy: ours }))
+          assert.deepStrictEqual(yield* answeredBy, ours)
+          assert.isTrue(yield* journal.record(first, 1, tool("1")))
+          assert.isTrue(yield* journal.record(first, 2, model))
+          const second = yield* takeOver(b)
+          assert.deepStrictEqual(yield* answeredBy, ours)
+
+          assert.isFalse(
+            yield* journal.record(first, 3, { ...model, answeredBy: operators }),
+            "not the latest"
+          )
+          assert.isFalse(
+            yield* journal.record(second, 2, { ...model, answeredBy: operators }),
+            "there already"
+          )
+          assert.deepStrictEqual(yield* answeredBy, ours)
+
+          for (const _ of ["written", "written again"]) {
+            assert.isTrue(yield* journal.record(second, 3, { ...model, answeredBy: operators }))
+            assert.deepStrictEqual(yield* answeredBy, operators)
+          }
+          assert.deepStrictEqual((yield* steps).at(-1), [3, { ...model, answeredBy: operators }])
+          assert.isTrue(yield* runs.finish(second, failed, times))
+          assert.deepStrictEqual(yield* answeredBy, operators)
+          assert.isFalse(yield* journal.record({ ...second, id }, 4, { ...model, answeredBy: ours }), "over")
+          assert.deepStrictEqual(yield* answeredBy, operators)
+        })
     )
 
     it.effect("takes no step of a former execution of the same worker", () =>

@@ -20,7 +20,7 @@ import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
-import { ScriptedModel } from "./Service.ts"
+import { ScriptedModel, scriptedModel } from "./Service.ts"
 
 type Script = ReturnType<ScriptedModel["Service"]["script"]>
 type Fault = Effect.Effect<void, Unavailable>
@@ -67,6 +67,7 @@ const layerModel = Layer.effect(
         Effect.as(
           Effect.suspend(() => faults.before("model")),
           {
+            answeredBy: scriptedModel,
             stream: (request) => {
               model.requests.push(request)
               return model.script(request)
@@ -167,7 +168,10 @@ export const startMortal = Effect.fnUntraced(function* (
         mortal(RunRepo),
         Layer.succeed(Inference, {
           model: () =>
-            Effect.succeed({ stream: (request) => model(request, Effect.andThen(die, Effect.never)) })
+            Effect.succeed({
+              answeredBy: scriptedModel,
+              stream: (request) => model(request, Effect.andThen(die, Effect.never))
+            })
         }),
         Layer.succeed(Settings, settings)
       )

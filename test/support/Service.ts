@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Repo from "../../src/Layers/Repo.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import type { AnsweringModel } from "../../src/Schemas/AnsweringModel.ts"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { ModelChoice } from "../../src/Schemas/ModelChoice.ts"
@@ -36,6 +37,9 @@ export class ScriptedModel extends Context.Service<
   }))
 }
 
+/** What answers where a test scripts the model. */
+export const scriptedModel: AnsweringModel = { provider: "offline", model: "scripted", providerKeyId: null }
+
 export const layerScriptedInference = Layer.effect(
   Inference,
   Effect.map(ScriptedModel, (model) =>
@@ -44,6 +48,7 @@ export const layerScriptedInference = Layer.effect(
         Effect.sync(() => {
           model.choices.push(choice)
           return {
+            answeredBy: scriptedModel,
             stream: (request) =>
               Stream.suspend(() => {
                 model.requests.push(request)

@@ -5,7 +5,7 @@ import type { Model } from "../../Services/Inference.ts"
 import { nextEvents } from "./OfflineScript.ts"
 
 /** The built-in provider: needs no network and no key, and says in words that it is no model. */
-export const make = (ids: Ids["Service"]): Model => ({
+export const make = (ids: Ids["Service"]): Pick<Model, "stream"> => ({
   stream: (request) =>
     Stream.fromIterableEffect(
       Effect.map(ids.make<string>("toolCall"), (callId) => nextEvents(request, callId))

@@ -106,13 +106,15 @@ export class AgentLoop extends Context.Service<
             messageId,
             emit: log.emit
           }
+          const isBeginning = isFirst
           isFirst = false
-          const answered = yield* askModel(question, settings)
+          const { answeredBy, step: answered } = yield* askModel(question, settings)
           const given = index === 0 ? givenOf(tools) : []
           return {
             ...answered,
             toolCalls: bound(answered.toolCalls, tools),
-            ...(given.length > 0 && { given })
+            ...(given.length > 0 && { given }),
+            ...(isBeginning && { answeredBy })
           }
         })
         while (true) {

@@ -34,7 +34,7 @@ export const askModel = Effect.fn("Engine.askModel")(function* <E>(
   { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
 ) {
   yield* emit(thinking)
-  const { stream } = yield* model
+  const { answeredBy, stream } = yield* model
   const answer = makeAnswer(request.messages)
   const messages = fitPrompt(request.messages, promptBudget(historyTokens, request.tools))
   const broken = yield* stream({ ...request, messages }).pipe(
@@ -61,7 +61,9 @@ export const askModel = Effect.fn("Engine.askModel")(function* <E>(
     broken ??
     result.truncated ??
     (result.usage === undefined ? "the answer of the model was cut off" : undefined)
-  return truncated === undefined
-    ? { type: "model" as const, text, toolCalls, usage, ...(reasoning !== undefined && { reasoning }) }
-    : { type: "model" as const, text, toolCalls: [], usage, truncated }
+  const step =
+    truncated === undefined
+      ? { type: "model" as const, text, toolCalls, usage, ...(reasoning !== undefined && { reasoning }) }
+      : { type: "model" as const, text, toolCalls: [], usage, truncated }
+  return { answeredBy, step }
 })

@@ -5,6 +5,7 @@ import { storableJson } from "../../Schemas/Json.ts"
 import { cutResult } from "../../Schemas/Prompt.ts"
 import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
 import { isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
+import { noToolNamed } from "../../Schemas/ToolName.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
@@ -23,6 +24,8 @@ export interface Calling {
   /** Asked again about a tool that has changed since. */
   readonly permit: (binding: ToolBinding | null) => Effect.Effect<Permission>
   readonly waits: boolean
+  /** The tools that there are, where there is none of that name. */
+  readonly names: () => ReadonlyArray<string>
 }
 
 /**
@@ -32,13 +35,13 @@ export interface Calling {
  */
 export const callTool = Effect.fn("Engine.callTool")(function* (
   call: ToolCall,
-  { destination, permission, permit, waits }: Calling
+  { destination, names, permission, permit, waits }: Calling
 ) {
   const startedAt = yield* monotonicMillis
   const isApproved = permission.type === "allowed" && permission.isApproved
   const { isError, result } =
     destination === undefined
-      ? failed(`There is no tool named ${call.name}.`)
+      ? failed(noToolNamed(call.name, names()))
       : permission.type === "rejected"
         ? failed(rejection(permission.reason))
         : yield* Effect.gen(function* () {

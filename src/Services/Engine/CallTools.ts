@@ -87,7 +87,8 @@ export const callTools = Effect.fnUntraced(function* (
       destination,
       permission,
       permit: (binding: ToolBinding | null) => permit(call, binding),
-      waits: toolbox.waits
+      waits: toolbox.waits,
+      names: toolbox.names
     }
     const performed: Extract<JournalStep, { type: "tool" }> = yield* step(
       steps,

@@ -104,6 +104,8 @@ export interface Toolbox extends Pick<ToolAccess, "waits"> {
   readonly destinationOf: (
     call: BoundCall
   ) => Effect.Effect<Destination | undefined, HandedBack | ToolUnavailable>
+  /** What there is to call: what the model is shown, or, before it is looked up, what is known to be among that. */
+  readonly names: () => ReadonlyArray<string>
 }
 
 export const make = Effect.fnUntraced(function* (
@@ -112,7 +114,7 @@ export const make = Effect.fnUntraced(function* (
   { budget, given }: { readonly budget: number; readonly given: ReadonlyArray<GivenTool> }
 ): Effect.fn.Return<Toolbox> {
   const keep = keepGiven(given, { find, waits })
-  let looked: ReadonlyArray<Tool> = []
+  let looked: ReadonlyArray<Tool> | undefined
   const shown = yield* Effect.cached(
     Effect.gen(function* () {
       const offered = yield* awaitTool(untilDraining(patiently(Effect.flatMap(offer, keep))))
@@ -131,11 +133,16 @@ export const make = Effect.fnUntraced(function* (
   return {
     shown,
     waits,
+    names: () =>
+      looked?.map(({ definition }) => definition.name) ?? [
+        ...builtin.map(({ definition }) => definition.name),
+        ...given.map(({ name }) => name)
+      ],
     destinationOf: (call) => {
       const { binding } = call
       if (binding === undefined) return Effect.map(shown, ({ tools }) => named(tools, call))
       if (binding === null) return Effect.succeed(named(builtin, call))
-      const known = looked.find((tool) => isSameTool(tool.binding, binding))
+      const known = looked?.find((tool) => isSameTool(tool.binding, binding))
       return Effect.succeed({ binding, tool: known === undefined ? find(binding) : Effect.succeed(known) })
     }
   }

@@ -21,6 +21,7 @@ import {
   refuses,
   says
 } from "../../support/Models.ts"
+import { scriptedModel } from "../../support/Service.ts"
 import {
   compatible,
   compatibleCall,
@@ -54,7 +55,9 @@ const work = Effect.fnUntraced(function* (
       return true
     })
   const layer = AgentLoop.layer.pipe(
-    Layer.provide(Layer.succeed(Inference, { model: () => Effect.succeed({ stream }) })),
+    Layer.provide(
+      Layer.succeed(Inference, { model: () => Effect.succeed({ stream, answeredBy: scriptedModel }) })
+    ),
     Layer.provide(Lifecycle.layer),
     Layer.provide(Layer.succeed(DatabaseHealth, { check: Effect.void })),
     Layer.provide(Layer.succeed(Settings, Settings.defaults))

@@ -8,7 +8,7 @@ import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { echo, type Journal, makeInput, runWith, tool } from "../../support/Loop.ts"
-import { calls, finish, layerScripted, ScriptedModel, says } from "../../support/Service.ts"
+import { calls, finish, layerScripted, ScriptedModel, says, scriptedModel } from "../../support/Service.ts"
 
 describe("AgentLoop", () => {
   it.effect("calls tools in order, feeds their results back and joins all text", () =>
@@ -41,9 +41,31 @@ describe("AgentLoop", () => {
         last.results.map(({ isError, name, result }) => ({ isError, name, result })),
         [
           { isError: false, name: "echo", result: { echoed: {} } },
-          { isError: true, name: "missing", result: "There is no tool named missing." }
+          { isError: true, name: "missing", result: "There is no tool named missing. There are: echo." }
         ]
       )
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect("says with the first answer of an execution which model it was, and with no other", () =>
+    Effect.gen(function* () {
+      const kept = new Map<number, JournalStep>()
+      const journal = (finished: Journal["finished"]): Journal => ({
+        finished,
+        record: (index, step) => Effect.sync(() => Boolean(kept.set(index, step)))
+      })
+      const answers = [calls("echo"), calls("echo"), says("done")]
+      const named = () =>
+        Array.from(kept).flatMap(([index, step]) =>
+          step.type === "model" && step.answeredBy !== undefined ? [{ index, ...step.answeredBy }] : []
+        )
+      yield* runWith({ answers, journal: journal(new Map()) })
+      assert.deepStrictEqual(named(), [{ index: 0, ...scriptedModel }])
+
+      const before = new Map(Array.from(kept).slice(0, 2))
+      kept.clear()
+      yield* runWith({ answers: answers.slice(1), journal: journal(before) })
+      assert.deepStrictEqual(named(), [{ index: 2, ...scriptedModel }])
     }).pipe(Effect.provide(layerScripted()))
   )
 

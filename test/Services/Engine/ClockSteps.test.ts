@@ -125,7 +125,11 @@ describe("A time of day that is set back by an hour", () => {
           )
         )
         const call = { id: "call_1", name: "slow", arguments: {} }
-        const where = { destination: { binding: null, tool: Effect.succeed(slow) }, waits: false }
+        const where = {
+          destination: { binding: null, tool: Effect.succeed(slow) },
+          waits: false,
+          names: () => []
+        }
         const permission = { type: "allowed", isApproved: false } as const
         const permit = () => Effect.succeed(permission)
         const calling = yield* Effect.forkChild(callTool(call, { ...where, permission, permit }))

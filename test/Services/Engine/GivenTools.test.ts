@@ -54,6 +54,22 @@ describe("The tools that a run was given with its first question", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect("are told of to a model that has called another, before anything is looked up", () =>
+    Effect.gen(function* () {
+      const { model, running } = yield* resume({
+        calls: [called("c1", { name: "made_up", binding: null })],
+        given,
+        toolbox: [echo],
+        access: { builtin: [echo], find: () => Effect.succeed(written(() => Effect.succeed("first"))) }
+      })
+      assert.strictEqual((yield* Fiber.join(running))._tag, "Success")
+      const [, , told] = model.requests[0]?.messages ?? []
+      assert.deepStrictEqual(told?.role === "tool" ? told.results.map(({ result }) => result) : told, [
+        "There is no tool named made_up. There are: docs__write, echo."
+      ])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("keep their names, whatever the connector is called now and who else has that name", () =>
     Effect.gen(function* () {
       const renamed = written(() => Effect.succeed("first"))

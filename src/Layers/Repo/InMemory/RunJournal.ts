@@ -24,6 +24,10 @@ export const layer = Layer.effect(
             keepEvents(tables, execution.id, events)
             if (written !== undefined) return true
             steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch }))
+            const run = tables.runs.get(execution.id)
+            if (run !== undefined && step.type === "model" && step.answeredBy !== undefined) {
+              tables.runs.set(run.id, { ...run, answeredBy: step.answeredBy })
+            }
             return true
           })
       })

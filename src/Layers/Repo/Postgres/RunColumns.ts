@@ -16,7 +16,7 @@ const RunRow = Schema.Struct({
   replyId: Schema.NullOr(Turn.fields.replyId)
 })
 
-const columns = makeColumns(RunRow, { connectorIds: "json" })
+const columns = makeColumns(RunRow, { answeredBy: "json", connectorIds: "json" })
 
 const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
   ...run,
@@ -28,6 +28,7 @@ const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
 
 /** What is behind `select`, for rows that `StoredRun` decodes. */
 export const runColumns = makeColumns(StoredRun, {
+  answeredBy: "json",
   connectorIds: "json",
   agentId: { read: unlessMarked("agent_id", "agents") },
   cronJobId: { read: unlessMarked("cron_job_id", "cron_jobs") },
