@@ -1,4 +1,5 @@
-import type { ConnectorCredential, ConnectorMetadata, StoredConnector } from "./Connector.ts"
+import * as Schema from "effect/Schema"
+import { ConnectorCredential, type ConnectorMetadata, type StoredConnector } from "./Connector.ts"
 import { registryEntry } from "./ConnectorRegistry.ts"
 
 /** The MCP server of a connector, with all that a request to it carries. The headers are secret. */
@@ -51,10 +52,28 @@ export const targetOf = (
   }
 }
 
-/** Why a connector of type `mcp` could never be used with this metadata; one without an address yet can. */
-export const serverProblem = (type: string | null, metadata: ConnectorMetadata): string | undefined => {
-  if (type !== "mcp" || metadata.url === undefined) return undefined
-  const target = targetOf({ type, providerId: null, metadata, hasCredential: false }, undefined)
+const isCredential = Schema.is(ConnectorCredential)
+
+/**
+ * Why a connector could never be used with this metadata, as it is given (CONTRACT.md section 7): one of type `mcp` has
+ * an address, or a provider whose address is known, and of any that leads to a server, what is sent there can be.
+ */
+export const serverProblem = (
+  { providerId, type }: Pick<StoredConnector, "type" | "providerId">,
+  metadata: ConnectorMetadata
+): string | undefined => {
+  const { credential, ...rest } = metadata
+  if (type === "mcp" && rest.command !== undefined) {
+    return (
+      "metadata.command: servers that speak stdio are not started here; serve it as streamable HTTP, for example " +
+      "with mcp-proxy, and give the address as metadata.url"
+    )
+  }
+  if (type === "mcp" && rest.url === undefined && registryEntry(providerId)?.mcpUrl === undefined) {
+    return "metadata.url: is required for type mcp: the address of its server (streamable HTTP)"
+  }
+  const given = isCredential(credential) ? credential : undefined
+  const target = targetOf({ type, providerId, metadata: rest, hasCredential: given !== undefined }, given)
   return target.kind === "unusable" ? target.error : undefined
 }
 

@@ -69,7 +69,10 @@ export class Connectors extends Context.Service<
         create: Effect.fn("Connectors.create")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, { projectId: input.projectId })
-          yield* requireUsable(input.type ?? null, input.metadata)
+          yield* requireUsable(
+            { type: input.type ?? null, providerId: input.providerId ?? null },
+            input.metadata ?? {}
+          )
           const at = yield* now
           const id = yield* ids.make<ConnectorId>("connector")
           const stored = yield* split(id, input.metadata ?? {})
@@ -98,7 +101,8 @@ export class Connectors extends Context.Service<
                 yield* requireRoom(connector.workspaceId)
               }
               const { metadata, ...fields } = patch
-              yield* requireUsable(connector.type, metadata)
+              // What a version before has stored may stay as it is.
+              if (metadata !== undefined) yield* requireUsable(connector, metadata)
               const secret = metadata === undefined ? undefined : yield* split(id, metadata)
               const updated = {
                 ...connector,
@@ -143,7 +147,7 @@ const makeSplit = Effect.gen(function* () {
 })
 
 /** What a connector could never be used with is refused while somebody is there to read it. */
-const requireUsable = (type: string | null, metadata: ConnectorMetadata | undefined) => {
-  const problem = metadata === undefined ? undefined : serverProblem(type, metadata)
+const requireUsable = (...given: Parameters<typeof serverProblem>) => {
+  const problem = serverProblem(...given)
   return problem === undefined ? Effect.void : Effect.fail(new InvalidInput({ error: problem }))
 }

@@ -39,7 +39,7 @@ const secretOf = Effect.fnUntraced(function* (id: ConnectorId) {
 const makeFull = Effect.gen(function* () {
   const connectors = yield* Connectors
   const { user, workspaceId } = yield* makeTenant()
-  const made = yield* Effect.replicateEffect(connectors.create(user, { workspaceId, type: "mcp" }), 5)
+  const made = yield* Effect.replicateEffect(connectors.create(user, { workspaceId, type: "custom" }), 5)
   const [first] = made
   if (first === undefined) return yield* Effect.die("no connector")
   return { connectors, first, user, workspaceId }
@@ -51,12 +51,12 @@ describe("Connectors", () => {
       yield* TestClock.setTime(1_000)
       const connectors = yield* Connectors
       const { user, workspaceId } = yield* makeTenant()
-      const connector = yield* connectors.create(user, { workspaceId, type: "mcp" })
+      const connector = yield* connectors.create(user, { workspaceId, type: "custom" })
       assert.deepStrictEqual(connector, {
         id: connector.id,
         workspaceId,
         projectId: null,
-        type: "mcp",
+        type: "custom",
         providerId: null,
         providerName: null,
         status: "ACTIVE",
@@ -134,28 +134,82 @@ describe("Connectors", () => {
     }).pipe(Effect.provide(layerOffline()))
   )
 
-  it.effect("refuses what an MCP server can never be reached with, and takes one without an address", () =>
+  it.effect(
+    "refuses what an MCP server can never be reached with, when it is made and when it is changed",
+    () =>
+      Effect.gen(function* () {
+        const connectors = yield* Connectors
+        const { user, workspaceId } = yield* makeTenant()
+        const url = "http://x"
+        const rows: ReadonlyArray<readonly [ConnectorMetadata | undefined, string]> = [
+          [undefined, "metadata.url: is required for type mcp"],
+          [{}, "metadata.url: is required for type mcp"],
+          [
+            { command: "npx", args: ["x"] },
+            "metadata.command: servers that speak stdio are not started here"
+          ],
+          [{ url, command: "npx" }, "metadata.command: servers that speak stdio are not started here"],
+          [{ url: null }, "metadata.url: must be an http or https address"],
+          [{ url: "nonsense" }, "metadata.url: must be an http or https address"],
+          [{ url: 5 }, "metadata.url: must be an http or https address"],
+          [{ url: "http://u:canary@x" }, "metadata.url: must not contain a user name or password"],
+          [{ url, headers: "x" }, "metadata.headers: must be an object of strings"],
+          [{ url, headers: { "bad name": "x" } }, "metadata.headers: can't be sent"],
+          [{ url, headers: { a: "canary\nb" } }, "metadata.headers: a can't be sent as a header"],
+          [
+            { url, credential: "canary\r\nx: y" },
+            "metadata.credential: authorization can't be sent as a header"
+          ],
+          [
+            { url, credential: "canary 日本" },
+            "metadata.credential: authorization can't be sent as a header"
+          ],
+          [
+            { url, credential: { "x-key": "\u0007canary" } },
+            "metadata.credential: x-key can't be sent as a header"
+          ]
+        ]
+        const made = yield* connectors.create(user, { workspaceId, type: "mcp", metadata: { url } })
+        const known = yield* connectors.create(user, { workspaceId, providerId: "github" })
+        for (const [metadata = {}, sentence] of rows) {
+          const refused = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp", metadata }))
+          const patched = yield* Effect.flip(connectors.update(user, made.id, { metadata }))
+          for (const error of [refused, patched]) {
+            assert.instanceOf(error, InvalidInput)
+            assert.include(error.error, sentence)
+            assert.notInclude(error.error, "canary")
+          }
+          yield* connectors.create(user, { workspaceId, type: "custom", metadata })
+          yield* Effect.forEach(yield* connectors.list(user, { workspaceId }), ({ id, type }) =>
+            type === "custom" ? connectors.remove(user, id) : Effect.void
+          )
+        }
+        const bare = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp" }))
+        assert.include(bare.error, "metadata.url: is required for type mcp")
+        // Of a provider with a known address, it is what is sent there that counts.
+        yield* connectors.create(user, { workspaceId, type: "mcp", providerId: "github" })
+        yield* connectors.update(user, known.id, { metadata: { credential: "fine" } })
+        const unsendable = yield* Effect.flip(
+          connectors.update(user, known.id, { metadata: { credential: "canary\n1" } })
+        )
+        assert.include(unsendable.error, "metadata.credential: authorization can't be sent as a header")
+      }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("shows, changes and deletes what a version before has stored, and takes no more of it", () =>
     Effect.gen(function* () {
       const connectors = yield* Connectors
       const { user, workspaceId } = yield* makeTenant()
-      const rows: ReadonlyArray<readonly [ConnectorMetadata, string]> = [
-        [{ url: "nonsense" }, "metadata.url: must be an http or https address"],
-        [{ url: 5 }, "metadata.url: must be an http or https address"],
-        [{ url: "http://u:canary@x" }, "metadata.url: must not contain a user name or password"],
-        [{ url: "http://x", headers: "x" }, "metadata.headers: must be an object of strings"],
-        [{ url: "http://x", headers: { "bad name": "x" } }, "metadata.headers: can't be sent"]
-      ]
-      const made = yield* connectors.create(user, { workspaceId, type: "mcp" })
-      for (const [metadata, sentence] of rows) {
-        const refused = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp", metadata }))
-        assert.include(refused.error, sentence)
-        const patched = yield* Effect.flip(connectors.update(user, made.id, { metadata }))
-        assert.include(patched.error, sentence)
-        yield* connectors.create(user, { workspaceId, type: "custom", metadata })
-        yield* Effect.forEach(yield* connectors.list(user, { workspaceId }), ({ id, type }) =>
-          type === "custom" ? connectors.remove(user, id) : Effect.void
-        )
-      }
+      const metadata = { command: "npx" }
+      const { id } = yield* makeConnector(workspaceId, { type: "mcp", status: "ERROR", metadata })
+      assert.strictEqual((yield* connectors.get(user, id)).status, "ERROR")
+      const named = yield* connectors.update(user, id, { providerName: "New", status: "INACTIVE" })
+      assert.deepStrictEqual([named.providerName, named.status], ["New", "INACTIVE"])
+      assert.deepStrictEqual((yield* stored(id)).metadata, metadata)
+      assert.instanceOf(yield* Effect.flip(connectors.update(user, id, { metadata })), InvalidInput)
+      yield* connectors.update(user, id, { metadata: { url: "https://a.example.org/" } })
+      yield* connectors.remove(user, id)
+      assert.deepStrictEqual(yield* connectors.list(user, { workspaceId }), [])
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -170,10 +224,11 @@ describe("Connectors", () => {
       })
       assert.deepStrictEqual((yield* stored(id)).metadata, { url: "https://b.example.org/" })
       assert.deepStrictEqual(yield* secretOf(id), { token: "canary-2" })
-      const bare = yield* connectors.update(user, id, { metadata: {} })
+      const url = "https://b.example.org/"
+      const bare = yield* connectors.update(user, id, { metadata: { url } })
       assert.isFalse(bare.hasCredential)
       const { metadata: left, sealedCredential } = yield* stored(id)
-      assert.deepStrictEqual([left, sealedCredential], [{}, null])
+      assert.deepStrictEqual([left, sealedCredential], [{ url }, null])
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -181,7 +236,7 @@ describe("Connectors", () => {
     Effect.gen(function* () {
       const connectors = yield* Connectors
       const { user, workspaceId } = yield* makeTenant()
-      const metadata = { credential: "canary" }
+      const metadata = { url: "https://b.example.org/", credential: "canary" }
       const error = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp", metadata }))
       assert.instanceOf(error, InvalidInput)
       assert.match(error.error, /^metadata\.credential: can't be stored: .*AGENTD_SECRET_KEY/u)
@@ -207,13 +262,13 @@ describe("Connectors", () => {
   it.effect("has no room for a sixth active one on the free plan, made or switched on", () =>
     Effect.gen(function* () {
       const { connectors, first, user, workspaceId } = yield* makeFull
-      const sixth = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp" }))
+      const sixth = yield* Effect.flip(connectors.create(user, { workspaceId, type: "custom" }))
       assert.instanceOf(sixth, PlanLimitExceeded)
       assert.strictEqual(sixth.error, "the free plan allows at most 5 active connectors")
 
       const off = yield* connectors.update(user, first.id, { status: "INACTIVE" })
       assert.strictEqual(off.status, "INACTIVE")
-      const next = yield* connectors.create(user, { workspaceId, type: "mcp" })
+      const next = yield* connectors.create(user, { workspaceId, type: "custom" })
       const again = yield* Effect.flip(
         connectors.update(user, first.id, { status: "ACTIVE", providerName: "New" })
       )
@@ -237,13 +292,13 @@ describe("Connectors", () => {
     Effect.gen(function* () {
       const { connectors, first, user, workspaceId } = yield* makeFull
       yield* (yield* ConnectorRepo).update({ ...(yield* stored(first.id)), status: "ERROR" })
-      yield* connectors.create(user, { workspaceId, type: "mcp" })
+      yield* connectors.create(user, { workspaceId, type: "custom" })
       assert.instanceOf(
         yield* Effect.flip(connectors.update(user, first.id, { status: "ACTIVE" })),
         PlanLimitExceeded
       )
       const elsewhere = yield* makeTenant()
-      yield* connectors.create(elsewhere.user, { workspaceId: elsewhere.workspaceId, type: "mcp" })
+      yield* connectors.create(elsewhere.user, { workspaceId: elsewhere.workspaceId, type: "custom" })
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -251,7 +306,7 @@ describe("Connectors", () => {
     Effect.gen(function* () {
       const { connectors, user, workspaceId } = yield* makeFull
       yield* (yield* WorkspaceRepo).setPlan(workspaceId, "pro", new Date(0))
-      yield* Effect.replicateEffect(connectors.create(user, { workspaceId, type: "mcp" }), 5)
+      yield* Effect.replicateEffect(connectors.create(user, { workspaceId, type: "custom" }), 5)
       assert.strictEqual((yield* connectors.list(user, { workspaceId })).length, 10)
     }).pipe(Effect.provide(layerOffline()))
   )
@@ -260,7 +315,7 @@ describe("Connectors", () => {
     Effect.gen(function* () {
       const { connectors, first, user, workspaceId } = yield* makeFull
       const { user: stranger, workspaceId: elsewhere } = yield* makeTenant()
-      const given = { workspaceId, type: "mcp" }
+      const given = { workspaceId, type: "custom" }
       assert.instanceOf(yield* Effect.flip(connectors.create(stranger, given)), Forbidden)
       assert.instanceOf(yield* Effect.flip(connectors.list(stranger, { workspaceId })), Forbidden)
       for (const id of [first.id, "conn_absent" as ConnectorId]) {
@@ -296,7 +351,7 @@ describe("the limit of active connectors, with 50 at once", () => {
   const exact = Effect.gen(function* () {
     const connectors = yield* Connectors
     const { user, workspaceId } = yield* makeTenant()
-    const create = Effect.result(connectors.create(user, { workspaceId, type: "mcp" }))
+    const create = Effect.result(connectors.create(user, { workspaceId, type: "custom" }))
     const made = yield* Effect.all(
       Array.from({ length: 50 }, () => create),
       { concurrency: "unbounded" }

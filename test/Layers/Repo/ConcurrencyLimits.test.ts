@@ -102,7 +102,7 @@ const suite = () => {
       const { on, together, user, workspaceId } = yield* makeCluster
       const { made, refused } = sorted(
         yield* together(50, () =>
-          Effect.flatMap(Connectors, (use) => use.create(user, { workspaceId, type: "mcp" }))
+          Effect.flatMap(Connectors, (use) => use.create(user, { workspaceId, type: "custom" }))
         )
       )
       for (const error of refused) assert.instanceOf(error, PlanLimitExceeded)
@@ -144,7 +144,7 @@ const suite = () => {
           const connectors = yield* Connectors
           const { id } = active[index % active.length] ?? (yield* Effect.die("no connector"))
           const status = index % 2 === 0 ? "INACTIVE" : "ACTIVE"
-          if (index % 3 === 0) yield* Effect.ignore(connectors.create(user, { workspaceId, type: "mcp" }))
+          if (index % 3 === 0) yield* Effect.ignore(connectors.create(user, { workspaceId, type: "custom" }))
           else yield* Effect.ignore(connectors.update(user, id, { status }))
           counted.push(yield* countActive(workspaceId))
         })
