@@ -1,7 +1,9 @@
 import * as Schema from "effect/Schema"
-import { UserId, WorkspaceId } from "./Ids.ts"
-import { maxTokenDays } from "./Token.ts"
-import { Plan } from "./Workspace.ts"
+import { TokenId, UserId, WorkspaceId } from "./Ids.ts"
+import { Timestamp } from "./Timestamp.ts"
+import { maxTokenDays, type OwnedToken } from "./Token.ts"
+import type { UserRecord } from "./User.ts"
+import { Plan, Role, type Workspace } from "./Workspace.ts"
 
 /** What the first start makes, and `bootstrap` prints (CONTRACT.md section 1). */
 export const Credentials = Schema.Struct({
@@ -23,6 +25,74 @@ export const WorkspaceSummary = Schema.Struct({
 })
 export type WorkspaceSummary = typeof WorkspaceSummary.Type
 
+/** A user in a list: one who is disabled can't sign in. */
+export const UserSummary = Schema.Struct({
+  userId: UserId,
+  email: Schema.String,
+  createdAt: Timestamp,
+  disabledAt: Schema.NullOr(Timestamp)
+})
+export type UserSummary = typeof UserSummary.Type
+
+export const toUserSummary = ({ createdAt, disabledAt, email, id }: UserRecord): UserSummary => ({
+  userId: id,
+  email,
+  createdAt,
+  disabledAt
+})
+
+/** A token in a list. Its secret is nowhere. */
+export const TokenSummary = Schema.Struct({
+  tokenId: TokenId,
+  name: Schema.String,
+  userId: UserId,
+  email: Schema.String,
+  createdAt: Timestamp,
+  expiresAt: Schema.NullOr(Timestamp)
+})
+export type TokenSummary = typeof TokenSummary.Type
+
+export const toTokenSummary = ({ id, ...token }: OwnedToken): TokenSummary => ({ tokenId: id, ...token })
+
+/** A workspace in a list. */
+export const WorkspaceLine = Schema.Struct({ ...WorkspaceSummary.fields, createdAt: Timestamp })
+export type WorkspaceLine = typeof WorkspaceLine.Type
+
+export const toWorkspaceLine = ({ createdAt, id, name, plan }: Workspace): WorkspaceLine => ({
+  workspaceId: id,
+  name,
+  plan,
+  createdAt
+})
+
+/** A part of a list. `more`: there is something behind the last item. */
+export const Listed = Schema.Struct({
+  items: Schema.Array(Schema.Union([TokenSummary, WorkspaceLine, UserSummary])),
+  more: Schema.Boolean
+})
+export type Listed = typeof Listed.Type
+
+/** How many items a list of the command line shows, at most and where nobody says. */
+export const listLimits = { maximum: 1000, fallback: 100 }
+
+/** What is there no more: a user with its e-mail of before, a token. */
+export const UserGone = Schema.Struct({ userId: UserId, email: Schema.String, deletedAt: Timestamp })
+export const TokenGone = Schema.Struct({
+  tokenId: TokenId,
+  name: Schema.String,
+  userId: UserId,
+  email: Schema.String
+})
+
+export const Membership = Schema.Struct({ workspaceId: WorkspaceId, userId: UserId, role: Role })
+
+/** What a list shows: up to `limit` items behind the one with the id `after`. */
+const Range = {
+  after: Schema.NullOr(Schema.String),
+  limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: listLimits.maximum }))
+}
+const OfOneOrAll = { email: Schema.NullOr(Schema.String), ...Range }
+
 export const AccountCommand = Schema.Union([
   Schema.Struct({ command: Schema.Literal("bootstrap"), email: Schema.String, baseUrl: Schema.String }),
   Schema.Struct({
@@ -41,11 +111,34 @@ export const AccountCommand = Schema.Union([
     owner: Schema.String,
     plan: Plan
   }),
-  Schema.Struct({ command: Schema.Literal("workspace plan"), workspace: WorkspaceId, plan: Plan })
+  Schema.Struct({ command: Schema.Literal("workspace plan"), workspace: WorkspaceId, plan: Plan }),
+  Schema.Struct({
+    command: Schema.Literal("workspace member"),
+    workspace: WorkspaceId,
+    email: Schema.String,
+    role: Role
+  }),
+  Schema.Struct({ command: Schema.Literal("user list"), ...Range }),
+  Schema.Struct({
+    command: Schema.Literals(["user disable", "user enable", "user delete"]),
+    email: Schema.String
+  }),
+  Schema.Struct({ command: Schema.Literal("token list"), ...OfOneOrAll }),
+  Schema.Struct({ command: Schema.Literal("token revoke"), token: TokenId }),
+  Schema.Struct({ command: Schema.Literal("workspace list"), ...OfOneOrAll })
 ])
 export type AccountCommand = typeof AccountCommand.Type
 
-export const AccountResult = Schema.Union([Credentials, UserToken, WorkspaceSummary])
+export const AccountResult = Schema.Union([
+  Credentials,
+  UserToken,
+  UserSummary,
+  UserGone,
+  TokenGone,
+  Membership,
+  WorkspaceSummary,
+  Listed
+])
 export type AccountResult = typeof AccountResult.Type
 
 /** Why a command was not carried out, in a sentence for the operator. */

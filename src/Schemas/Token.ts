@@ -36,6 +36,10 @@ export const TokenView = Schema.Struct({
 }).annotate({ identifier: "Token" })
 export type TokenView = typeof TokenView.Type
 
+/** A token with its user, as an operator sees it. */
+export const OwnedToken = Schema.Struct({ ...TokenView.fields, userId: UserId, email: Schema.String })
+export type OwnedToken = typeof OwnedToken.Type
+
 /** A new token: the only time that the secret is shown. */
 export const NewToken = Schema.Struct({ ...TokenView.fields, token: Schema.String }).annotate({
   identifier: "NewToken"

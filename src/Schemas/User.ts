@@ -16,3 +16,10 @@ export type Email = typeof Email.Type
 
 export const User = Schema.Struct({ id: UserId, email: Email, createdAt: Timestamp })
 export type User = typeof User.Type
+
+/** A user as an operator sees it: one who is disabled can't sign in. */
+export const UserRecord = Schema.Struct({ ...User.fields, disabledAt: Schema.NullOr(Timestamp) })
+export type UserRecord = typeof UserRecord.Type
+
+/** What stands for the e-mail of a user who is gone: nobody can have it, and that of before is free again. */
+export const emailOfGone = (id: UserId): Email => Email.make(`${id}@deleted.invalid`)

@@ -4,14 +4,17 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { type AccountCommand, AccountError, type AccountResult } from "../Schemas/Account.ts"
+import { type AccountCommand, AccountError, type AccountResult, toUserSummary } from "../Schemas/Account.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
-import { Email } from "../Schemas/User.ts"
-import { newWorkspace, type Plan, WorkspaceName } from "../Schemas/Workspace.ts"
+import type { TokenId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import { Email, type User } from "../Schemas/User.ts"
+import { isOnlyOwner, newWorkspace, type Plan, type Role, WorkspaceName } from "../Schemas/Workspace.ts"
+import { makeLists } from "./Accounts/Lists.ts"
+import { makeRemoval } from "./Accounts/Removal.ts"
 import { Auth } from "./Auth.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import { TokenRepo } from "./TokenRepo.ts"
 import { Transaction } from "./Transaction.ts"
 import { UserRepo } from "./UserRepo.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
@@ -34,6 +37,9 @@ export class Accounts extends Context.Service<
       const workspaces = yield* WorkspaceRepo
 
       const { createUser, createWorkspace, issue, requireUser, requireWorkspace } = yield* makeParts
+      const { addMember, revoke, setDisabled } = yield* makeChanges
+      const list = yield* makeLists
+      const removeUser = yield* makeRemoval
 
       const perform = Effect.fnUntraced(function* (command: AccountCommand) {
         switch (command.command) {
@@ -73,6 +79,23 @@ export class Accounts extends Context.Service<
             yield* workspaces.setPlan(workspace.id, command.plan, yield* now)
             return { workspaceId: workspace.id, name: workspace.name, plan: command.plan }
           }
+          case "workspace member": {
+            const user = yield* requireUser(command.email)
+            const { id } = yield* requireWorkspace(command.workspace)
+            return yield* addMember(id, user.id, command.role)
+          }
+          case "user disable":
+          case "user enable":
+            return yield* setDisabled(yield* requireUser(command.email), command.command === "user disable")
+          case "user delete":
+            return yield* removeUser(yield* requireUser(command.email))
+          case "user list":
+            return yield* list(command, null)
+          case "token list":
+          case "workspace list":
+            return yield* list(command, command.email === null ? null : yield* requireUser(command.email))
+          case "token revoke":
+            return yield* revoke(command.token)
         }
       })
       return Accounts.of({
@@ -119,6 +142,34 @@ const makeParts = Effect.gen(function* () {
     return Option.isSome(found) ? found.value : yield* failed(`there is no workspace ${id}`)
   })
   return { createUser, createWorkspace, issue, requireUser, requireWorkspace }
+})
+
+/** What commands change of what is there, each within the transaction of its command. */
+const makeChanges = Effect.gen(function* () {
+  const tokens = yield* TokenRepo
+  const users = yield* UserRepo
+  const workspaces = yield* WorkspaceRepo
+
+  const setDisabled = Effect.fnUntraced(function* ({ email, id }: User, disabled: boolean) {
+    const changed = yield* users.setDisabled(id, disabled ? yield* now : null)
+    return Option.isSome(changed) ? toUserSummary(changed.value) : yield* failed(`there is no user ${email}`)
+  })
+  const revoke = Effect.fnUntraced(function* (id: TokenId) {
+    const found = yield* tokens.find(id)
+    if (Option.isNone(found)) return yield* failed(`there is no token ${id}`)
+    const { email, name, userId } = found.value
+    yield* tokens.revoke(userId, id, yield* now)
+    return { tokenId: id, name, userId, email }
+  })
+  const addMember = Effect.fnUntraced(function* (id: WorkspaceId, userId: UserId, role: Role) {
+    yield* workspaces.lock(id)
+    if (role !== "owner" && isOnlyOwner(yield* workspaces.members(id), userId)) {
+      return yield* failed("a workspace must keep an owner")
+    }
+    yield* workspaces.addMember(id, userId, role, yield* now)
+    return { workspaceId: id, userId, role }
+  })
+  return { addMember, revoke, setDisabled }
 })
 
 const failed = (error: string) => new AccountError({ error })

@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId, UserId } from "../Schemas/Ids.ts"
-import type { Token } from "../Schemas/Token.ts"
+import type { OwnedToken, Token } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 
 /** Bearer tokens, by the hash of their secret. */
@@ -13,12 +13,26 @@ export class TokenRepo extends Context.Service<
     readonly insert: (token: Token) => Effect.Effect<void, Unavailable>
     /** At most one: hashes are unique. Also expired and revoked ones. */
     readonly findByHash: (hash: string) => Effect.Effect<Option.Option<Token>, Unavailable>
-    /** As `findByHash`, with the user whose token it is. */
+    /** As `findByHash`, with the user whose token it is; none where that user is disabled or gone. */
     readonly findOwned: (
       hash: string
     ) => Effect.Effect<Option.Option<{ readonly token: Token; readonly user: User }>, Unavailable>
     /** Those that are neither revoked nor expired at `now`, oldest first. */
     readonly list: (userId: UserId, now: Date) => Effect.Effect<ReadonlyArray<Token>, Unavailable>
+    /**
+     * Those of all users, or of one, that are neither revoked nor expired at `now`, by id (which is by age); those
+     * behind `after` alone.
+     */
+    readonly page: (range: {
+      readonly userId: UserId | null
+      readonly after: TokenId | null
+      readonly limit: number
+      readonly now: Date
+    }) => Effect.Effect<ReadonlyArray<OwnedToken>, Unavailable>
+    /** Also expired and revoked ones. */
+    readonly find: (id: TokenId) => Effect.Effect<Option.Option<OwnedToken>, Unavailable>
+    /** Forgets all tokens of a user, sessions of browsers among them. */
+    readonly removeOf: (userId: UserId) => Effect.Effect<void, Unavailable>
     /** Idempotent: the first moment of revocation stays. False when the user has no such token. */
     readonly revoke: (userId: UserId, id: TokenId, at: Date) => Effect.Effect<boolean, Unavailable>
   }

@@ -15,6 +15,19 @@ export class WorkspaceRepo extends Context.Service<
     readonly lock: (id: WorkspaceId) => Effect.Effect<Option.Option<Workspace>, Unavailable>
     /** Those that the user is a member of, oldest first. */
     readonly list: (userId: UserId) => Effect.Effect<ReadonlyArray<WorkspaceView>, Unavailable>
+    /** Of all, or those that a user is a member of, by id (which is by age); those behind `after` alone. */
+    readonly page: (range: {
+      readonly userId: UserId | null
+      readonly after: WorkspaceId | null
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<Workspace>, Unavailable>
+    /** Locks all that the user owns, as `lock` does, one after the other by id. */
+    readonly lockOwned: (userId: UserId) => Effect.Effect<void, Unavailable>
+    /** Those that have no other owner than the user, by id, up to `limit`. */
+    readonly onlyOwned: (
+      userId: UserId,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Workspace>, Unavailable>
     /** False when there is no such workspace. */
     readonly update: (
       id: WorkspaceId,
@@ -30,10 +43,12 @@ export class WorkspaceRepo extends Context.Service<
       role: Role,
       at: Date
     ) => Effect.Effect<void, Unavailable>
-    /** Oldest first. */
+    /** Oldest first; without users who are gone. */
     readonly members: (id: WorkspaceId) => Effect.Effect<ReadonlyArray<Member>, Unavailable>
     /** False when the user was no member. */
     readonly removeMember: (id: WorkspaceId, userId: UserId) => Effect.Effect<boolean, Unavailable>
+    /** Takes the user out of every workspace, also where no owner is left. */
+    readonly removeMemberships: (userId: UserId) => Effect.Effect<void, Unavailable>
     /** None when the user is no member, or there is no such workspace. */
     readonly role: (id: WorkspaceId, userId: UserId) => Effect.Effect<Option.Option<Role>, Unavailable>
   }

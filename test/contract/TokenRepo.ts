@@ -46,6 +46,77 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("finds no token with a user who is disabled, until the user is let in again", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const users = yield* UserRepo
+        const [token, other] = [yield* makeToken(), yield* makeToken()]
+        yield* users.setDisabled(token.userId, at())
+        assert.deepStrictEqual(yield* tokens.findOwned(token.hash), Option.none())
+        assert.isTrue(Option.isSome(yield* tokens.findOwned(other.hash)))
+        yield* users.setDisabled(token.userId, null)
+        assert.isTrue(Option.isSome(yield* tokens.findOwned(token.hash)))
+        yield* users.remove(token.userId, at())
+        assert.deepStrictEqual(yield* tokens.findOwned(token.hash), Option.none())
+      })
+    )
+
+    it.effect("gives what works at the moment a page at a time, by id, of all or of one user", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const user = yield* makeUser
+        const userId = user.id
+        const mine = yield* Effect.all([
+          makeToken({ userId, createdAt: at(9) }),
+          makeToken({ userId, expiresAt: at(100) }),
+          makeToken({ userId }),
+          makeToken({ userId })
+        ])
+        const revoked = yield* makeToken({ userId, revokedAt: at(1) })
+        const other = yield* makeToken()
+        const shown = mine.map(({ createdAt, expiresAt, id, name }) => ({
+          id,
+          name,
+          createdAt,
+          expiresAt,
+          userId,
+          email: user.email
+        }))
+        const page = (range: { after?: TokenId; limit?: number; userId?: UserId; now?: Date }) =>
+          tokens.page({ userId: null, after: null, limit: 1_000, now: at(99), ...range })
+        assert.deepStrictEqual(yield* page({ userId }), shown)
+        assert.deepStrictEqual(yield* page({ userId, limit: 2 }), shown.slice(0, 2))
+        assert.deepStrictEqual(
+          yield* page({ userId, limit: 2, after: mine[1].id, now: at(100) }),
+          shown.slice(2)
+        )
+        assert.deepStrictEqual(
+          (yield* page({ userId, now: at(100) })).map(({ id }) => id),
+          [mine[0].id, mine[2].id, mine[3].id]
+        )
+        const all = (yield* page({ after: mine[3].id })).map(({ id }) => id)
+        assert.include(all, other.id)
+        assert.notInclude(all, revoked.id)
+        assert.deepStrictEqual(
+          Option.map(yield* tokens.find(revoked.id), ({ email, id }) => [id, email]),
+          Option.some([revoked.id, user.email])
+        )
+        assert.deepStrictEqual(yield* tokens.find(yield* newId<TokenId>("token")), Option.none())
+      })
+    )
+
+    it.effect("forgets all tokens of one user", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const [token, other] = [yield* makeToken(), yield* makeToken()]
+        const second = yield* makeToken({ userId: token.userId })
+        yield* tokens.removeOf(token.userId)
+        assert.deepStrictEqual(yield* tokens.findByHash(token.hash), Option.none())
+        assert.deepStrictEqual(yield* tokens.findByHash(second.hash), Option.none())
+        assert.deepStrictEqual(yield* tokens.findByHash(other.hash), Option.some(other))
+      })
+    )
+
     it.effect("finds expired and revoked tokens too", () =>
       Effect.gen(function* () {
         const tokens = yield* TokenRepo

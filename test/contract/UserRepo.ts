@@ -1,10 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { UserId } from "../../src/Schemas/Ids.ts"
 import type { Email } from "../../src/Schemas/User.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { makeUser, newUser } from "../support/Fixtures.ts"
+import { at, makeUser, newId, newUser } from "../support/Fixtures.ts"
 
 export const suite = (it: It) =>
   describe("UserRepo", () => {
@@ -57,6 +58,68 @@ export const suite = (it: It) =>
         assert.strictEqual(outcomes.filter((outcome) => outcome === "inserted").length, 1)
         const winner = rivals[outcomes.indexOf("inserted")]
         assert.strictEqual(Option.getOrThrow(yield* users.findByEmail(email)).id, winner?.id)
+      })
+    )
+
+    it.effect("gives users a page at a time, by id, each once", () =>
+      Effect.gen(function* () {
+        const users = yield* UserRepo
+        const made = yield* Effect.replicateEffect(makeUser, 5)
+        const before = (yield* users.page({ after: null, limit: 1_000 })).filter(({ id }) =>
+          made.every((user) => id < user.id)
+        )
+        const start = before.at(-1)?.id ?? null
+        const first = yield* users.page({ after: start, limit: 2 })
+        const second = yield* users.page({ after: first[1]?.id ?? null, limit: 2 })
+        const last = yield* users.page({ after: second[1]?.id ?? null, limit: 1_000 })
+        assert.deepStrictEqual(
+          [...first, ...second, ...last].slice(0, 5),
+          made.map((user) => ({ ...user, disabledAt: null }))
+        )
+        assert.strictEqual(second.length, 2)
+      })
+    )
+
+    it.effect("disables one user, keeps the first moment of it, and lets it in again", () =>
+      Effect.gen(function* () {
+        const users = yield* UserRepo
+        const [user, other] = [yield* makeUser, yield* makeUser]
+        const disabled = { ...user, disabledAt: at(5) }
+        assert.deepStrictEqual(yield* users.setDisabled(user.id, at(5)), Option.some(disabled))
+        assert.deepStrictEqual(yield* users.setDisabled(user.id, at(9)), Option.some(disabled))
+        const page = yield* users.page({ after: null, limit: 1_000 })
+        assert.deepStrictEqual(
+          page.filter(({ id }) => id === user.id || id === other.id),
+          [disabled, { ...other, disabledAt: null }]
+        )
+        assert.deepStrictEqual(yield* users.find(user.id), Option.some(user))
+        assert.deepStrictEqual(
+          yield* users.setDisabled(user.id, null),
+          Option.some({ ...user, disabledAt: null })
+        )
+        assert.deepStrictEqual(yield* users.setDisabled(yield* newId<UserId>("user"), at()), Option.none())
+      })
+    )
+
+    it.effect("forgets a user, whose e-mail is free then, and none of the others", () =>
+      Effect.gen(function* () {
+        const users = yield* UserRepo
+        const [user, other] = [yield* makeUser, yield* makeUser]
+        const before = yield* users.count
+        assert.isTrue(yield* users.remove(user.id, at(5)))
+        assert.isFalse(yield* users.remove(user.id, at(6)))
+        assert.isFalse(yield* users.remove(yield* newId<UserId>("user"), at()))
+        assert.deepStrictEqual(yield* users.find(user.id), Option.none())
+        assert.deepStrictEqual(yield* users.findByEmail(user.email), Option.none())
+        assert.deepStrictEqual(yield* users.findByEmail(`${user.id}@deleted.invalid` as Email), Option.none())
+        assert.deepStrictEqual(yield* users.setDisabled(user.id, null), Option.none())
+        const ids = (yield* users.page({ after: null, limit: 1_000 })).map(({ id }) => id)
+        assert.notInclude(ids, user.id)
+        assert.include(ids, other.id)
+        const heir = { ...(yield* newUser), email: user.email }
+        yield* users.insert(heir)
+        assert.deepStrictEqual(yield* users.findByEmail(user.email), Option.some(heir))
+        assert.strictEqual(yield* users.count, before + 1)
       })
     )
 

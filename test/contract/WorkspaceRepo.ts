@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { Transaction } from "../../src/Services/Transaction.ts"
+import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeUser, makeWorkspace, newId, newWorkspace, unicode } from "../support/Fixtures.ts"
@@ -51,6 +52,59 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* workspaces.role(id, user.id), Option.some("member"))
         yield* workspaces.addMember(id, user.id, "owner", at(1))
         assert.deepStrictEqual(yield* workspaces.role(id, user.id), Option.some("owner"))
+      })
+    )
+
+    it.effect("gives workspaces a page at a time, by id, of all or of one member", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const user = yield* makeUser
+        const made = yield* Effect.replicateEffect(newWorkspace, 4)
+        yield* Effect.forEach(made, workspaces.insert)
+        const own = made.filter((_, index) => index !== 1)
+        yield* Effect.forEach(own, ({ id }) => workspaces.addMember(id, user.id, "member", at()))
+        const page = (range: { userId?: UserId; after?: WorkspaceId | null; limit?: number }) =>
+          workspaces.page({ userId: null, after: null, limit: 1_000, ...range })
+        assert.deepStrictEqual(yield* page({ userId: user.id }), own)
+        const first = yield* page({ userId: user.id, limit: 2 })
+        assert.deepStrictEqual(first, own.slice(0, 2))
+        assert.deepStrictEqual(yield* page({ userId: user.id, after: first[1]?.id ?? null }), own.slice(2))
+        assert.includeDeepMembers([...(yield* page({}))], made)
+        assert.deepStrictEqual(yield* page({ userId: yield* newId<UserId>("user") }), [])
+      })
+    )
+
+    it.effect("knows which workspaces have no other owner, and takes a user out of all", () =>
+      Effect.gen(function* () {
+        const transaction = yield* Transaction
+        const users = yield* UserRepo
+        const workspaces = yield* WorkspaceRepo
+        const [ann, bob] = [yield* makeUser, yield* makeUser]
+        const made = yield* Effect.replicateEffect(newWorkspace, 4)
+        yield* Effect.forEach(made, workspaces.insert)
+        const [alone, withMember, shared, member] = made.map(({ id }) => id) as [
+          WorkspaceId,
+          WorkspaceId,
+          WorkspaceId,
+          WorkspaceId
+        ]
+        yield* workspaces.addMember(alone, ann.id, "owner", at())
+        yield* workspaces.addMember(withMember, ann.id, "owner", at())
+        yield* workspaces.addMember(withMember, bob.id, "member", at())
+        yield* workspaces.addMember(shared, ann.id, "owner", at())
+        yield* workspaces.addMember(shared, bob.id, "owner", at())
+        yield* workspaces.addMember(member, ann.id, "member", at())
+        const owned = (limit: number) =>
+          Effect.map(workspaces.onlyOwned(ann.id, limit), (found) => found.map(({ id }) => id))
+        assert.deepStrictEqual(yield* owned(9), [alone, withMember])
+        assert.deepStrictEqual(yield* owned(1), [alone])
+        assert.deepStrictEqual(yield* workspaces.onlyOwned(bob.id, 9), [])
+        yield* transaction.atomically(workspaces.lockOwned(ann.id))
+        yield* workspaces.removeMemberships(ann.id)
+        assert.deepStrictEqual(yield* workspaces.list(ann.id), [])
+        assert.strictEqual((yield* workspaces.list(bob.id)).length, 2)
+        yield* users.remove(bob.id, at())
+        assert.deepStrictEqual(yield* workspaces.members(shared), [])
       })
     )
 

@@ -17,7 +17,7 @@ import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { isTerminal, type StoredRun } from "../../../Schemas/Run.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import type { Token } from "../../../Schemas/Token.ts"
-import type { User } from "../../../Schemas/User.ts"
+import type { UserRecord } from "../../../Schemas/User.ts"
 import type { Role, Workspace } from "../../../Schemas/Workspace.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
@@ -38,7 +38,9 @@ export interface Membership {
 }
 
 const emptyTables = () => ({
-  users: new Map<string, User>(),
+  users: new Map<string, UserRecord>(),
+  /** Of users who are gone, the ids. */
+  gone: new Map<string, Date>(),
   tokens: new Map<string, Token>(),
   workspaces: new Map<string, Workspace>(),
   members: new Map<string, Membership>(),

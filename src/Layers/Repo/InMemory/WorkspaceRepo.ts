@@ -3,7 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
 import { unlessGone } from "./Named.ts"
-import { inOrder } from "./Order.ts"
+import { inOrder, pageOf } from "./Order.ts"
 import { Store } from "./Store.ts"
 
 const memberKey = (workspaceId: string, userId: string) => `${workspaceId} ${userId}`
@@ -12,7 +12,9 @@ export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { members, users, workspaces } = tables
+    const { gone, members, users, workspaces } = tables
+    const ownersOf = (id: string) =>
+      Array.from(members.values()).filter((member) => member.workspaceId === id && member.role === "owner")
     return guard(
       WorkspaceRepo.of({
         insert: (workspace) => Effect.sync(() => void workspaces.set(workspace.id, workspace)),
@@ -33,7 +35,7 @@ export const layer = Layer.effect(
         members: (id) =>
           Effect.sync(() =>
             Array.from(members.values())
-              .filter((member) => member.workspaceId === id)
+              .filter((member) => member.workspaceId === id && !gone.has(member.userId))
               .map(({ createdAt, role, userId }) => ({
                 id: userId,
                 member: { userId, email: users.get(userId)?.email ?? "", role, createdAt },
@@ -43,6 +45,30 @@ export const layer = Layer.effect(
               .map(({ member }) => member)
           ),
         removeMember: (id, userId) => Effect.sync(() => members.delete(memberKey(id, userId))),
+        removeMemberships: (userId) =>
+          Effect.sync(() => {
+            for (const [place, member] of members) if (member.userId === userId) members.delete(place)
+          }),
+        page: ({ userId, ...range }) =>
+          Effect.sync(() =>
+            pageOf(
+              Array.from(workspaces.values()).filter(
+                ({ id }) => userId === null || members.has(memberKey(id, userId))
+              ),
+              range
+            )
+          ),
+        lockOwned: () => Effect.void,
+        onlyOwned: (userId, limit) =>
+          Effect.sync(() =>
+            pageOf(
+              Array.from(workspaces.values()).filter(({ id }) => {
+                const owners = ownersOf(id)
+                return owners.length === 1 && owners[0]?.userId === userId
+              }),
+              { after: null, limit }
+            )
+          ),
         lock: (id) => Effect.sync(() => Option.fromNullishOr(workspaces.get(id))),
         list: (userId) =>
           Effect.sync(() =>

@@ -3,7 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Timestamp } from "../../../Schemas/Timestamp.ts"
-import { Token } from "../../../Schemas/Token.ts"
+import { OwnedToken, Token } from "../../../Schemas/Token.ts"
 import { Email } from "../../../Schemas/User.ts"
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
 import { makeColumns } from "./Columns.ts"
@@ -13,6 +13,9 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 const token = firstRow(Token)
 const tokens = rows(Token)
 const columns = makeColumns(Token, {})
+const shown = firstRow(OwnedToken)
+const shownPage = rows(OwnedToken)
+const shownColumns = makeColumns(OwnedToken, { email: { read: "u.email" } })
 const Owned = Schema.Struct({ ...Token.fields, email: Email, userCreatedAt: Timestamp })
 const owned = firstRow(Owned)
 const ownedColumns = makeColumns(Owned, {
@@ -33,7 +36,8 @@ export const layer = Layer.effect(
           Effect.map(
             owned(sql`
               select ${ownedColumns.read("t")}
-              from tokens t join users u on u.id = t.user_id where hash = ${hash}`),
+              from tokens t join users u on u.id = t.user_id
+              where hash = ${hash} and u.disabled_at is null`),
             Option.map(({ email, userCreatedAt, ...found }) => ({
               token: found,
               user: { id: found.userId, email, createdAt: userCreatedAt }
@@ -48,6 +52,20 @@ export const layer = Layer.effect(
               and (expires_at is null or expires_at > ${now})
             order by created_at, id`)
         ),
+      page: ({ after, limit, now, userId }) =>
+        query(
+          shownPage(sql`
+            select ${shownColumns.read("t")} from tokens t join users u on u.id = t.user_id
+            where t.id > ${after ?? ""} and revoked_at is null and (expires_at is null or expires_at > ${now})
+              ${userId === null ? sql.literal("") : sql`and user_id = ${userId}`}
+            order by t.id limit ${limit}`)
+        ),
+      find: (id) =>
+        query(
+          shown(sql`
+            select ${shownColumns.read("t")} from tokens t join users u on u.id = t.user_id where t.id = ${id}`)
+        ),
+      removeOf: (userId) => query(Effect.asVoid(sql`delete from tokens where user_id = ${userId}`)),
       revoke: (userId, id, at) =>
         query(
           returnedRow(sql`

@@ -1,20 +1,24 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { AlreadyExists } from "../../../Schemas/Errors.ts"
-import { User } from "../../../Schemas/User.ts"
+import { emailOfGone, User, UserRecord } from "../../../Schemas/User.ts"
 import { UserRepo } from "../../../Services/UserRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { count, firstRow } from "./Rows.ts"
+import { count, firstRow, returnedRow, rows } from "./Rows.ts"
 
 const user = firstRow(User)
 const columns = makeColumns(User, {})
+const record = firstRow(UserRecord)
+const records = rows(UserRecord)
+const recordColumns = makeColumns(UserRecord, {})
 
 export const layer = Layer.effect(
   UserRepo,
   Effect.gen(function* () {
     const { query, sql } = yield* Database
     const selected = columns.read()
+    const shown = recordColumns.read()
     return UserRepo.of({
       insert: (given) =>
         query(
@@ -25,8 +29,29 @@ export const layer = Layer.effect(
             Effect.asVoid
           )
         ),
-      find: (id) => query(user(sql`select ${selected} from users where id = ${id}`)),
-      findByEmail: (email) => query(user(sql`select ${selected} from users where email = ${email}`)),
+      find: (id) => query(user(sql`select ${selected} from users where id = ${id} and deleted_at is null`)),
+      findByEmail: (email) =>
+        query(user(sql`select ${selected} from users where email = ${email} and deleted_at is null`)),
+      page: ({ after, limit }) =>
+        query(
+          records(sql`
+            select ${shown} from users where id > ${after ?? ""} and deleted_at is null
+            order by id limit ${limit}`)
+        ),
+      setDisabled: (id, at) =>
+        query(
+          record(sql`
+            update users set disabled_at = case when ${at}::timestamptz is null then null
+              else coalesce(disabled_at, ${at}) end
+            where id = ${id} and deleted_at is null returning ${shown}`)
+        ),
+      remove: (id, at) =>
+        query(
+          returnedRow(sql`
+            update users set email = ${emailOfGone(id)}, disabled_at = coalesce(disabled_at, ${at}),
+              deleted_at = ${at}
+            where id = ${id} and deleted_at is null returning id`)
+        ),
       count: query(count(sql`select count(*)::int as count from users`))
     })
   })

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { UserId } from "../../../Schemas/Ids.ts"
 import { Member, Role, Workspace, WorkspaceView } from "../../../Schemas/Workspace.ts"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
 import { makeColumns } from "./Columns.ts"
@@ -13,6 +14,7 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 const workspace = firstRow(Workspace)
 const columns = makeColumns(Workspace, {})
 const defaultProviderKeyId = { read: unlessMarked("default_provider_key_id", "provider_keys") }
+const pages = rows(Workspace)
 const shown = makeColumns(Workspace, { defaultProviderKeyId }).read("w")
 const workspaces = rows(WorkspaceView)
 const viewColumns = makeColumns(WorkspaceView, { role: { read: "m.role" }, defaultProviderKeyId })
@@ -25,6 +27,9 @@ export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { query, sql } = yield* Database
+    const isMember = (userId: UserId, role?: Role) => sql`w.id in (
+      select workspace_id from workspace_members
+      where user_id = ${userId} ${role === undefined ? sql.literal("") : sql`and role = ${role}`})`
     return WorkspaceRepo.of({
       insert: (given) => query(Effect.asVoid(sql`insert into workspaces ${sql.insert(columns.row(given))}`)),
       find: (id) => query(workspace(sql`select ${shown} from workspaces w where w.id = ${id}`)),
@@ -36,6 +41,27 @@ export const layer = Layer.effect(
             select ${viewColumns.read("w")} from workspaces w
             join workspace_members m on m.workspace_id = w.id
             where m.user_id = ${userId} order by w.created_at, w.id`)
+        ),
+      page: ({ after, limit, userId }) =>
+        query(
+          pages(sql`
+            select ${shown} from workspaces w
+            where w.id > ${after ?? ""} ${userId === null ? sql.literal("") : sql`and ${isMember(userId)}`}
+            order by w.id limit ${limit}`)
+        ),
+      lockOwned: (userId) =>
+        query(
+          Effect.asVoid(sql`
+            select from workspaces w where ${isMember(userId, "owner")} order by w.id for no key update of w`)
+        ),
+      onlyOwned: (userId, limit) =>
+        query(
+          pages(sql`
+            select ${shown} from workspaces w
+            where ${isMember(userId, "owner")} and not exists (
+              select from workspace_members o where o.workspace_id = w.id and o.role = 'owner'
+                and o.user_id <> ${userId})
+            order by w.id limit ${limit}`)
         ),
       update: (id, { defaultProviderKeyId, name }, updatedAt) =>
         query(
@@ -51,7 +77,7 @@ export const layer = Layer.effect(
         query(
           members(sql`
             select ${memberColumns.read("m")}
-            from workspace_members m join users u on u.id = m.user_id
+            from workspace_members m join users u on u.id = m.user_id and u.deleted_at is null
             where m.workspace_id = ${id} order by m.created_at, m.user_id`)
         ),
       removeMember: (id, userId) =>
@@ -60,6 +86,8 @@ export const layer = Layer.effect(
             delete from workspace_members where workspace_id = ${id} and user_id = ${userId}
             returning user_id`)
         ),
+      removeMemberships: (userId) =>
+        query(Effect.asVoid(sql`delete from workspace_members where user_id = ${userId}`)),
       setPlan: (id, plan, at) =>
         query(
           returnedRow(
