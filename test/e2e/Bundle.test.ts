@@ -27,14 +27,14 @@ describe("the bundle", () => {
     return `${stdout}${stderr}`
   }
   const setVersion = (text: string) => {
-    const path = join(folder, "src/cli.ts")
-    Fs.writeFileSync(path, Fs.readFileSync(path, "utf8").replace(/version: "[^"]*"/, `version: "${text}"`))
+    const path = join(folder, "src/Schemas/Version.ts")
+    Fs.writeFileSync(path, Fs.readFileSync(path, "utf8").replace(/version = "[^"]*"/, `version = "${text}"`))
   }
   const bundles = () => Fs.readdirSync(join(folder, "dist"))
 
   it("is made anew when the sources have changed, whatever their dates say, and is used again", () => {
     setVersion("7.7.1")
-    const path = join(folder, "src/cli.ts")
+    const path = join(folder, "src/Schemas/Version.ts")
     const { atime, mtime } = Fs.statSync(path)
     assert.include(version(), "7.7.1")
     const [first] = bundles()

@@ -5,6 +5,9 @@ import { reach } from "./Reach.ts"
 
 const answerTimeout = "30 seconds"
 
+/** How a command of the command line is carried out, wherever the database is. */
+export type Execute<E, R> = (command: AccountCommand) => Effect.Effect<AccountResult, E, R>
+
 const executeHere = (command: AccountCommand) =>
   Effect.flatMap(Accounts, (accounts) => accounts.execute(command))
 

@@ -23,13 +23,40 @@ const memberColumns = makeColumns(Member, { email: { read: "u.email" } })
 const updated = firstRow(Schema.Struct({ id: Schema.String }))
 const membership = firstRow(Schema.Struct({ role: Role }))
 
+/** What goes through all workspaces, or through all of a user. */
+const forOperators = ({ query, sql }: Database["Service"]) => {
+  const isMember = (userId: UserId, role?: Role) => sql`w.id in (
+      select workspace_id from workspace_members
+      where user_id = ${userId} ${role === undefined ? sql.literal("") : sql`and role = ${role}`})`
+  return {
+    page: ({ after, limit, userId }) =>
+      query(
+        pages(sql`
+            select ${shown} from workspaces w
+            where w.id > ${after ?? ""} ${userId === null ? sql.literal("") : sql`and ${isMember(userId)}`}
+            order by w.id limit ${limit}`)
+      ),
+    lockOwned: (userId) =>
+      query(
+        Effect.asVoid(sql`
+            select from workspaces w where ${isMember(userId, "owner")} order by w.id for no key update of w`)
+      ),
+    onlyOwned: (userId, limit) =>
+      query(
+        pages(sql`
+            select ${shown} from workspaces w
+            where ${isMember(userId, "owner")} and not exists (
+              select from workspace_members o where o.workspace_id = w.id and o.role = 'owner'
+                and o.user_id <> ${userId})
+            order by w.id limit ${limit}`)
+      )
+  } satisfies Partial<WorkspaceRepo["Service"]>
+}
+
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { query, sql } = yield* Database
-    const isMember = (userId: UserId, role?: Role) => sql`w.id in (
-      select workspace_id from workspace_members
-      where user_id = ${userId} ${role === undefined ? sql.literal("") : sql`and role = ${role}`})`
     return WorkspaceRepo.of({
       insert: (given) => query(Effect.asVoid(sql`insert into workspaces ${sql.insert(columns.row(given))}`)),
       find: (id) => query(workspace(sql`select ${shown} from workspaces w where w.id = ${id}`)),
@@ -42,27 +69,7 @@ export const layer = Layer.effect(
             join workspace_members m on m.workspace_id = w.id
             where m.user_id = ${userId} order by w.created_at, w.id`)
         ),
-      page: ({ after, limit, userId }) =>
-        query(
-          pages(sql`
-            select ${shown} from workspaces w
-            where w.id > ${after ?? ""} ${userId === null ? sql.literal("") : sql`and ${isMember(userId)}`}
-            order by w.id limit ${limit}`)
-        ),
-      lockOwned: (userId) =>
-        query(
-          Effect.asVoid(sql`
-            select from workspaces w where ${isMember(userId, "owner")} order by w.id for no key update of w`)
-        ),
-      onlyOwned: (userId, limit) =>
-        query(
-          pages(sql`
-            select ${shown} from workspaces w
-            where ${isMember(userId, "owner")} and not exists (
-              select from workspace_members o where o.workspace_id = w.id and o.role = 'owner'
-                and o.user_id <> ${userId})
-            order by w.id limit ${limit}`)
-        ),
+      ...forOperators({ query, sql }),
       update: (id, { defaultProviderKeyId, name }, updatedAt) =>
         query(
           updated(sql`
