@@ -9,7 +9,7 @@ export const SealedSample = Schema.Struct({
 export type SealedSample = typeof SealedSample.Type
 
 /** Which key has sealed a text (ADR 8); undefined for a text that is not sealed. */
-const keyIdOf = (text: string): string | undefined => /^v\d+\.([0-9a-f]+)\./u.exec(text)?.[1]
+export const keyIdOf = (text: string): string | undefined => /^v\d+\.([0-9a-f]+)\./u.exec(text)?.[1]
 
 /**
  * What keys with these ids can't open of what is stored. Where it is the newest of a kind, the keys are most likely

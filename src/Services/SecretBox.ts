@@ -19,5 +19,12 @@ export class SecretBox extends Context.Service<
     readonly seal: (row: string, secret: Redacted.Redacted) => Effect.Effect<string, SecretBoxError>
     /** Opens what any key of the ring has sealed for this row. */
     readonly open: (row: string, sealed: string) => Effect.Effect<Redacted.Redacted, SecretBoxError>
+    /** Which key has sealed a text: the one that seals now, another one of any ring, or none since it is not sealed. */
+    readonly sealedBy: (sealed: string) => Effect.Effect<"current" | "another" | "none">
+    /**
+     * Makes a new key that seals from now on; the one before still opens, also after a restart or `kill -9` at any
+     * moment. Refused where the operator gives the key.
+     */
+    readonly renew: Effect.Effect<void, SecretBoxError>
   }
 >()("agentd/Services/SecretBox") {}

@@ -10,6 +10,7 @@ import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import * as SecretBoxOfProcess from "../../src/Layers/SecretBox.ts"
 import { SealedRepo } from "../../src/Services/SealedRepo.ts"
 import { SecretBox } from "../../src/Services/SecretBox.ts"
+import { samplesAlone } from "../support/Sealed.ts"
 
 const keyOf = (byte: number) => Buffer.alloc(Ring.keyBytes, byte).toString("base64")
 const [one, two, three] = [keyOf(1), keyOf(2), keyOf(3)]
@@ -169,7 +170,7 @@ const started = (
   env: Record<string, string>
 ): Effect.Effect<SecretBox["Service"], Layer.Error<typeof SecretBoxOfProcess.layer>> =>
   Effect.provide(SecretBox, SecretBoxOfProcess.layer, { local: true }).pipe(
-    Effect.provideService(SealedRepo, { samples: Effect.succeed([]) }),
+    Effect.provideService(SealedRepo, samplesAlone([])),
     Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env })))
   )
 

@@ -11,6 +11,7 @@ import * as SecretBoxOfProcess from "../../src/Layers/SecretBox.ts"
 import type { SealedSample } from "../../src/Schemas/SealedSample.ts"
 import { SealedRepo } from "../../src/Services/SealedRepo.ts"
 import { SecretBox } from "../../src/Services/SecretBox.ts"
+import { samplesAlone } from "../support/Sealed.ts"
 
 const keyOf = (byte: number) => Buffer.alloc(Ring.keyBytes, byte).toString("base64")
 const [one, two, three] = [keyOf(1), keyOf(2), keyOf(3)]
@@ -32,7 +33,7 @@ const stored = (keys: Partial<Record<SealedSample["kind"], readonly [oldest: str
 
 const started = (env: Readonly<Record<string, string>>, samples: ReadonlyArray<SealedSample>) =>
   Effect.provide(SecretBox, SecretBoxOfProcess.layer, { local: true }).pipe(
-    Effect.provideService(SealedRepo, { samples: Effect.succeed(samples) }),
+    Effect.provideService(SealedRepo, samplesAlone(samples)),
     Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env })))
   )
 
@@ -150,6 +151,65 @@ describe("the key in the data folder", () => {
       )
       assert.strictEqual(Fs.readFileSync(path, "utf8"), two)
       yield* started({ AGENTD_DATA_DIR: dataDir, AGENTD_SECRET_KEYS_OLD: one }, samples)
+    })
+  )
+
+  it.effect("can be renewed: the new one seals, those of before open, and a start finds them all", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      const file = Path.join(dataDir, "secret.key")
+      const env = { AGENTD_DATA_DIR: dataDir }
+      const box = yield* started(env, [])
+      const seal = (by: SecretBox["Service"]) => by.seal("row", Redacted.make("canary"))
+      const keys = [Fs.readFileSync(file, "utf8").trim()]
+      const sealed = [yield* seal(box)]
+      for (let time = 0; time < 2; time++) {
+        assert.deepStrictEqual(yield* Effect.forEach(sealed, box.sealedBy), [
+          ...sealed.slice(1).map(() => "another" as const),
+          "current"
+        ])
+        yield* box.renew
+        keys.push(Fs.readFileSync(file, "utf8").trim())
+        sealed.push(yield* seal(box))
+      }
+      assert.strictEqual(new Set(keys).size, 3)
+      assert.strictEqual(yield* box.sealedBy("Bearer x.y.z"), "none")
+      for (const each of [box, yield* started(env, [])]) {
+        for (const text of sealed) assert.strictEqual(Redacted.value(yield* each.open("row", text)), "canary")
+        assert.strictEqual(yield* each.sealedBy(yield* seal(each)), "current")
+      }
+      const former = Path.join(dataDir, "secret.keys.old")
+      assert.strictEqual(Fs.readFileSync(former, "utf8"), `${keys[0]}\n${keys[1]}\n`)
+      assert.deepStrictEqual(Fs.readdirSync(dataDir).sort(), ["secret.key", "secret.keys.old"])
+      for (const path of [file, former]) assert.strictEqual(Fs.statSync(path).mode & 0o777, 0o600)
+      Fs.writeFileSync(former, "canary")
+      assert.strictEqual(
+        yield* refusal(env, []),
+        `${former}: a key is 32 bytes in base64 (openssl rand -base64 32)`
+      )
+    })
+  )
+
+  it.effect("is renewed by whoever gives it, where that is not agentd", () =>
+    Effect.gen(function* () {
+      const box = yield* started({ AGENTD_DATA_DIR: "/nowhere", AGENTD_SECRET_KEY: one }, [])
+      assert.include(
+        (yield* Effect.flip(box.renew)).error,
+        "the key is that of AGENTD_SECRET_KEY: set it to a new one"
+      )
+    })
+  )
+
+  it.effect("stays what it was where the new one can't be kept", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      const box = yield* started({ AGENTD_DATA_DIR: dataDir }, [])
+      const sealed = yield* box.seal("row", Redacted.make("canary"))
+      // Nobody, root neither, writes a file over a folder.
+      Fs.mkdirSync(Path.join(dataDir, "secret.keys.old"))
+      assert.include((yield* Effect.flip(box.renew)).error, "no new key could be kept in")
+      assert.strictEqual(yield* box.sealedBy(sealed), "current")
+      assert.strictEqual(yield* box.sealedBy(yield* box.seal("row", Redacted.make("more"))), "current")
     })
   )
 

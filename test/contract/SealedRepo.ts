@@ -1,11 +1,16 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { ConnectorId, ProviderKeyId } from "../../src/Schemas/Ids.ts"
+import type { Place } from "../../src/Schemas/Secrets.ts"
+import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
 import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
 import { SealedRepo } from "../../src/Services/SealedRepo.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { makeProviderKey, makeWorkspace, newId } from "../support/Fixtures.ts"
+import { makeProviderKey, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
 import { makeConnector } from "./ConnectorRepo.ts"
+import { readsWhileLocked } from "./Locking.ts"
 
 const samples = Effect.flatMap(SealedRepo, (repo) => repo.samples)
 
@@ -66,6 +71,92 @@ export const suite = (it: It) =>
           { kind, sealed: `new credential ${mark}`, newest: true },
           { kind, sealed: `new headers ${mark}`, newest: true }
         ])
+      })
+    )
+
+    it.effect("gives the texts of each place a page at a time, by id", () =>
+      Effect.gen(function* () {
+        const repo = yield* SealedRepo
+        const workspaceId = yield* makeWorkspace
+        const keys = yield* ProviderKeyRepo
+        const key = yield* makeProviderKey(workspaceId)
+        const ids = yield* Effect.replicateEffect(newId<ProviderKeyId>("providerKey"), 3)
+        for (const id of ids) yield* keys.insert({ ...key, id, hasApiKey: true, sealedApiKey: `key ${id}` })
+        const all = ids.map((id) => ({ id: id as string, sealed: `key ${id}` }))
+        const page = (after: string, limit: number) => repo.page({ place: "apiKey", after, limit })
+        assert.deepStrictEqual(yield* page(key.id, 2), all.slice(0, 2))
+        assert.deepStrictEqual((yield* page(ids[1] ?? "", 9)).slice(0, 1), all.slice(2))
+        const connector = yield* makeConnector(workspaceId, {
+          hasCredential: true,
+          sealedCredential: "a credential",
+          metadata: { headers: "some headers" }
+        })
+        yield* makeConnector(workspaceId, { metadata: { headers: { a: "b" } } })
+        for (const [place, sealed] of [
+          ["credential", "a credential"],
+          ["headers", "some headers"]
+        ] as const) {
+          const behind = yield* repo.page({ place, after: connector.id.slice(0, -1), limit: 1 })
+          assert.deepStrictEqual(behind, [{ id: connector.id, sealed }])
+          assert.deepStrictEqual(yield* repo.page({ place, after: connector.id, limit: 9 }), [])
+        }
+      })
+    )
+
+    it.effect("replaces what is still there, and nothing else of the row", () =>
+      Effect.gen(function* () {
+        const repo = yield* SealedRepo
+        const workspaceId = yield* makeWorkspace
+        const keys = yield* ProviderKeyRepo
+        const connectors = yield* ConnectorRepo
+        const bare = yield* makeProviderKey(workspaceId)
+        const id = yield* newId<ProviderKeyId>("providerKey")
+        const key = { ...bare, id, hasApiKey: true, sealedApiKey: "k" }
+        yield* keys.insert(key)
+        const connector = yield* makeConnector(workspaceId, {
+          hasCredential: true,
+          sealedCredential: "c",
+          metadata: { headers: "h", url: unicode }
+        })
+        const replace = (place: Place, of: string, from: string, to: string) =>
+          repo.replace({ place, id: of, from, to })
+        assert.isFalse(yield* replace("apiKey", id, "other", "k2"))
+        assert.isFalse(yield* replace("apiKey", bare.id, "k", "k2"))
+        assert.isFalse(yield* replace("credential", connector.id, "h", "c2"))
+        assert.isFalse(yield* replace("headers", connector.id, "c", "h2"))
+        assert.isFalse(yield* replace("headers", "conn_none", "h", "h2"))
+        assert.deepStrictEqual(yield* keys.find(id), Option.some(key))
+        assert.deepStrictEqual(yield* connectors.find(connector.id), Option.some(connector))
+        assert.isTrue(yield* replace("apiKey", id, "k", "k2"))
+        assert.isFalse(yield* replace("apiKey", id, "k", "k3"))
+        assert.isTrue(yield* replace("credential", connector.id, "c", "c2"))
+        assert.isTrue(yield* replace("headers", connector.id, "h", 'h2 "\\'))
+        assert.deepStrictEqual(yield* keys.find(id), Option.some({ ...key, sealedApiKey: "k2" }))
+        assert.deepStrictEqual(
+          yield* connectors.find(connector.id),
+          Option.some({
+            ...connector,
+            sealedCredential: "c2",
+            metadata: { headers: 'h2 "\\', url: unicode }
+          })
+        )
+      })
+    )
+
+    it.effect("waits for whoever has the workspace of a connector locked", () =>
+      Effect.gen(function* () {
+        const repo = yield* SealedRepo
+        const connectors = yield* ConnectorRepo
+        const workspaces = yield* WorkspaceRepo
+        const workspaceId = yield* makeWorkspace
+        const { id } = yield* makeConnector(workspaceId, { hasCredential: true, sealedCredential: "c" })
+        const read = Effect.map(connectors.find(id), (found) => Option.getOrThrow(found).sealedCredential)
+        const seen = yield* readsWhileLocked(
+          Effect.andThen(workspaces.lock(workspaceId), read),
+          repo.replace({ place: "credential", id, from: "c", to: "c2" })
+        )
+        assert.deepStrictEqual([...new Set(seen)], ["c"])
+        assert.strictEqual(yield* read, "c2")
       })
     )
   })

@@ -5,8 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Base64Url from "effect/encoding/Base64Url"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { keyIdOf } from "../../Schemas/SealedSample.ts"
 import { SecretBox, SecretBoxError } from "../../Services/SecretBox.ts"
 
 export const keyBytes = 32
@@ -22,11 +24,13 @@ export class SecretKeyInvalid extends Schema.TaggedError<SecretKeyInvalid>()("Se
 /**
  * AES-256-GCM with a ring of keys: the current one seals, all open. A sealed text is
  * `v1.<key id>.<nonce>.<ciphertext>`; the row that it belongs to is in the additional data, so that it
- * opens nowhere else. Without a current key sealing is refused.
+ * opens nowhere else. Without a current key sealing is refused. `renew` makes a new key and keeps it where it is
+ * found again, with the one before.
  */
 export const layer = (keys: {
   readonly current: string | undefined
   readonly former: ReadonlyArray<string>
+  readonly renew?: Effect.Effect<string, SecretBoxError>
 }) =>
   Layer.effect(
     SecretBox,
@@ -35,12 +39,14 @@ export const layer = (keys: {
       const random = yield* SecureRandom.SecureRandom
       const current = keys.current === undefined ? undefined : yield* keyOf(keys.current)
       const former = yield* Effect.forEach(keys.former, keyOf)
-      const ring = new Map(
-        [...(current === undefined ? [] : [current]), ...former].map((key) => [key.id, key])
-      )
+      const ring = yield* Ref.make({
+        current,
+        all: new Map([...(current === undefined ? [] : [current]), ...former].map((key) => [key.id, key]))
+      })
 
       return SecretBox.of({
         seal: Effect.fn("SecretBox.seal")(function* (row, secret) {
+          const { current } = yield* Ref.get(ring)
           if (current === undefined) {
             return yield* new SecretBoxError({
               error: "can't be stored: this service has no AGENTD_SECRET_KEY"
@@ -54,7 +60,7 @@ export const layer = (keys: {
         }),
         open: Effect.fn("SecretBox.open")(function* (row, sealed) {
           const [form, id, nonce, ciphertext, ...rest] = sealed.split(".")
-          const key = ring.get(id ?? "")
+          const key = (yield* Ref.get(ring)).all.get(id ?? "")
           if (form !== version || key === undefined || rest.length > 0) return yield* cannotOpen
           const parts = Result.all([Base64Url.decode(nonce ?? ""), Base64Url.decode(ciphertext ?? "")])
           if (Result.isFailure(parts)) return yield* cannotOpen
@@ -63,6 +69,15 @@ export const layer = (keys: {
             .decrypt(key.key, sealedOf, { nonce: nonceOf, aad: utf8.encode(row) })
             .pipe(Effect.mapError(() => cannotOpen))
           return Redacted.make(new TextDecoder().decode(opened))
+        }),
+        sealedBy: Effect.fnUntraced(function* (sealed) {
+          const id = keyIdOf(sealed)
+          if (id === undefined) return "none"
+          return id === (yield* Ref.get(ring)).current?.id ? "current" : "another"
+        }),
+        renew: Effect.gen(function* () {
+          const key = yield* Effect.orDie(keyOf(yield* keys.renew ?? given))
+          yield* Ref.update(ring, ({ all }) => ({ current: key, all: new Map([...all, [key.id, key]]) }))
         })
       })
     })
@@ -74,6 +89,14 @@ export const idsOf = (keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<st
 
 /** What a malformed key is told. */
 export const form = `a key is ${keyBytes} bytes in base64 (openssl rand -base64 ${keyBytes})`
+
+const given = Effect.fail(
+  new SecretBoxError({
+    error:
+      "the key is that of AGENTD_SECRET_KEY: set it to a new one (openssl rand -base64 32), and the one of before " +
+      "in AGENTD_SECRET_KEYS_OLD, on every node"
+  })
+)
 
 const cannotOpen = new SecretBoxError({ error: "can't be opened: its key is not in AGENTD_SECRET_KEYS_OLD" })
 

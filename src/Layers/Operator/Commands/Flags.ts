@@ -22,7 +22,7 @@ export const range = {
     Flag.withDescription(`How many to show, 1 to ${listLimits.maximum} (${listLimits.fallback})`),
     Flag.filter(
       (limit) => limit >= 1 && limit <= listLimits.maximum,
-      () => `must be a whole number from 1 to ${listLimits.maximum}`
+      () => `a whole number from 1 to ${listLimits.maximum}`
     ),
     Flag.withDefault(listLimits.fallback)
   ),

@@ -1,7 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SealedSample } from "../../../Schemas/SealedSample.ts"
+import type { Place } from "../../../Schemas/Secrets.ts"
 import { SealedRepo } from "../../../Services/SealedRepo.ts"
+import { pageOf } from "./Order.ts"
 import { Store } from "./Store.ts"
 
 /** The texts of a kind by the ids of their rows. */
@@ -24,8 +26,34 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
     const { connectors, providerKeys } = tables
+    const textsOf = (place: Place) =>
+      (place === "apiKey"
+        ? Array.from(providerKeys.values(), ({ id, sealedApiKey }) => ({ id, sealed: sealedApiKey }))
+        : Array.from(connectors.values(), ({ id, metadata, sealedCredential }) => ({
+            id,
+            sealed: place === "credential" ? sealedCredential : metadata.headers
+          }))
+      ).flatMap(({ id, sealed }) => (typeof sealed === "string" ? [{ id, sealed }] : []))
+    const write = (place: Place, id: string, to: string) => {
+      const key = providerKeys.get(id)
+      const connector = connectors.get(id)
+      if (place === "apiKey" && key !== undefined) providerKeys.set(id, { ...key, sealedApiKey: to })
+      if (place === "credential" && connector !== undefined) {
+        connectors.set(id, { ...connector, sealedCredential: to })
+      }
+      if (place === "headers" && connector !== undefined) {
+        connectors.set(id, { ...connector, metadata: { ...connector.metadata, headers: to } })
+      }
+    }
     return guard(
       SealedRepo.of({
+        page: ({ place, ...range }) => Effect.sync(() => pageOf(textsOf(place), range)),
+        replace: ({ from, id, place, to }) =>
+          Effect.sync(() => {
+            if (!textsOf(place).some((text) => text.id === id && text.sealed === from)) return false
+            write(place, id, to)
+            return true
+          }),
         samples: Effect.sync(() => {
           const stored = Array.from(connectors.values())
           return [

@@ -25,11 +25,14 @@ const inspect = (dataDir: string, directory: string): FolderState | EmbeddedData
 
 /** Everything that agentd makes in a data folder (docs/operations.md), and what a new volume comes with. */
 const ownNames =
-  /^(postgres(\.new)?|lock\.db(-journal)?|agentd\.sock|secret\.key(\.new)?|credentials\.json(\.new)?|export-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|lost\+found)$/u
+  /^(postgres(\.new)?|lock\.db(-journal)?|agentd\.sock|secret\.key(\.new)?|secret\.keys\.old(\.new)?|credentials\.json(\.new)?|export-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|lost\+found)$/u
+
+const isKey = (text: string): boolean => text.trim() === "" || /^[A-Za-z0-9+/_-]{43}=?$/u.test(text.trim())
 
 /** Files that others have under the same name look otherwise. */
 const ownContents: ReadonlyMap<string, (text: string) => boolean> = new Map([
-  ["secret.key", (text: string) => text.trim() === "" || /^[A-Za-z0-9+/_-]{43}=?$/u.test(text.trim())],
+  ["secret.keys.old", (text: string) => text.split("\n").every(isKey)],
+  ["secret.key", isKey],
   ["credentials.json", (text: string) => text.trim() === "" || isCredentials(text)]
 ])
 

@@ -1,0 +1,50 @@
+import * as Schema from "effect/Schema"
+import { headersRow } from "./ConnectorServer.ts"
+
+/** Where secrets are stored: the API key of a provider key, the credential and the headers of a connector. */
+export const places = ["apiKey", "credential", "headers"] as const
+export type Place = (typeof places)[number]
+
+/** A secret as it is stored, in the row with this id. */
+export const SealedText = Schema.Struct({ id: Schema.String, sealed: Schema.String })
+export type SealedText = typeof SealedText.Type
+
+/** The row that a secret is bound to where it is sealed. */
+export const boundTo = (place: Place, id: string): string => (place === "headers" ? headersRow(id) : id)
+
+/** How many ids a report names. */
+export const mostUnreadable = 20
+
+/** What was found of the stored secrets, and done. `unreadable`: no key that is given opens them. */
+export const SecretsReport = Schema.Struct({
+  resealed: Schema.Int,
+  current: Schema.Int,
+  former: Schema.Int,
+  unreadable: Schema.Int,
+  /** Of provider keys and connectors, up to 20. */
+  unreadableIds: Schema.Array(Schema.String)
+})
+export type SecretsReport = typeof SecretsReport.Type
+
+export const emptyReport: SecretsReport = {
+  resealed: 0,
+  current: 0,
+  former: 0,
+  unreadable: 0,
+  unreadableIds: []
+}
+
+/** With one secret more that no key opens. */
+export const withUnreadable = (report: SecretsReport, id: string): SecretsReport => ({
+  ...report,
+  unreadable: report.unreadable + 1,
+  unreadableIds:
+    report.unreadableIds.includes(id) || report.unreadableIds.length >= mostUnreadable
+      ? report.unreadableIds
+      : [...report.unreadableIds, id]
+})
+
+/** Why secrets could not be resealed, in a sentence for the operator. */
+export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsError", {
+  error: Schema.String
+}) {}
