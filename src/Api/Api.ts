@@ -39,6 +39,7 @@ export const Api = HttpApi.make("agentd")
       version,
       transform: completeDocument,
       description:
-        "Orchestrates AI agents: agents, tasks and runs, schedules, connectors, memory, chat over SSE."
+        "Orchestrates AI agents: agents, tasks and runs, schedules, connectors, memory, chat over SSE. " +
+        "Under /api an unknown query parameter is a 400; an unknown field of a body is ignored."
     })
   )

@@ -142,11 +142,9 @@ const read = Effect.fnUntraced(function* (write: Write, answer: Answer) {
   if (write.id === "cronJobs.preview") return {}
   if (write.id === "workspaces.addMember" || write.id === "tokens.create") return data
   const collection = write.id === "tasks.create" ? "/api/runs" : collectionOf(write)
-  const list = yield* send(
-    "GET",
-    `${collection}?${workspace}${collection === "/api/runs" ? "&limit=1" : ""}`,
-    ""
-  )
+  // The caller's workspaces are of no workspace.
+  const query = collection === "/api/workspaces" ? "" : `?${workspace}`
+  const list = yield* send("GET", `${collection}${query}${collection === "/api/runs" ? "&limit=1" : ""}`, "")
   const rows = (list.body as { readonly data: ReadonlyArray<Json> }).data
   const found = rows.find(({ id }) => id === data.id)
   assert.deepStrictEqual(found, data)
