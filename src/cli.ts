@@ -9,13 +9,13 @@ import * as Presenter from "./Layers/Operator/Commands/Presenter.ts"
 import * as Tokens from "./Layers/Operator/Commands/Tokens.ts"
 import * as Users from "./Layers/Operator/Commands/Users.ts"
 import * as Workspaces from "./Layers/Operator/Commands/Workspaces.ts"
+import * as Environment from "./Layers/Environment.ts"
 import * as Execute from "./Layers/Operator/Execute.ts"
 import { serverRuns } from "./Layers/Operator/Reach.ts"
 import * as Transfer from "./Layers/Operator/Transfer.ts"
 import { writeStdout } from "./Layers/Output.ts"
 import * as Repo from "./Layers/Repo.ts"
 import { runMain, Serving } from "./Layers/Runtime.ts"
-import * as SecretFiles from "./Layers/SecretFiles.ts"
 import * as Settings from "./Layers/Settings.ts"
 import type { AccountCommand } from "./Schemas/Account.ts"
 import { version } from "./Schemas/Version.ts"
@@ -82,6 +82,6 @@ runMain(
   Command.run(agentd, { version }).pipe(
     Effect.provide(Presenter.layer),
     Effect.provide(NodeServices.layer),
-    Effect.provide(SecretFiles.layer(process.env))
+    Effect.provide(Environment.layer(process.env))
   )
 )

@@ -2,11 +2,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Application from "./Layers/Application.ts"
 import * as Database from "./Layers/Database.ts"
+import * as Environment from "./Layers/Environment.ts"
 import * as Repo from "./Layers/Repo.ts"
 import { runMain } from "./Layers/Runtime.ts"
 import * as Scheduler from "./Layers/Scheduler.ts"
 import * as SecretBox from "./Layers/SecretBox.ts"
-import * as SecretFiles from "./Layers/SecretFiles.ts"
 import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
 import * as Engine from "./Services/Engine.ts"
@@ -22,6 +22,6 @@ export const layer = Server.layer.pipe(
 )
 
 export const start = (): void =>
-  runMain(Layer.launch(layer).pipe(Effect.provide(SecretFiles.layer(process.env))), { isService: true })
+  runMain(Layer.launch(layer).pipe(Effect.provide(Environment.layer(process.env))), { isService: true })
 
 if (import.meta.main) start()

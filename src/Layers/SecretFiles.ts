@@ -1,17 +1,7 @@
 import { readFileSync } from "node:fs"
-import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-
-/** The variables whose value may be in the file that `<name>_FILE` names (nix/module.nix lists them too). */
-const secrets = [
-  "DATABASE_URL",
-  "AGENTD_SECRET_KEY",
-  "AGENTD_SECRET_KEYS_OLD",
-  "OPENAI_API_KEY",
-  "ANTHROPIC_API_KEY",
-  "GOOGLE_GENERATIVE_AI_API_KEY"
-] as const
+import { secretNames } from "../Schemas/SettingsTable.ts"
 
 /** A file of a secret that can't be used: the start ends with this sentence. */
 export class SecretFileError extends Schema.TaggedError<SecretFileError>()("SecretFileError", {
@@ -20,10 +10,14 @@ export class SecretFileError extends Schema.TaggedError<SecretFileError>()("Secr
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const read = (environment: Environment) =>
+/**
+ * The secrets of an environment that are in the files that `<name>_FILE` name (`Schemas/SettingsTable.ts` says which can
+ * be; nix/module.nix lists them too), without white space around them.
+ */
+export const read = (environment: Environment) =>
   Effect.gen(function* () {
     const found: Record<string, string> = {}
-    for (const name of secrets) {
+    for (const name of secretNames) {
       const path = environment[`${name}_FILE`]
       if (path === undefined || path === "") continue
       if (environment[name] !== undefined) {
@@ -41,11 +35,3 @@ const read = (environment: Environment) =>
     }
     return found
   })
-
-/** The settings of an environment, with the secrets that are in files: they never are in the environment. */
-export const layer = (environment: Environment) =>
-  ConfigProvider.layer(
-    Effect.map(read(environment), (found) =>
-      ConfigProvider.fromEnv({ env: { ...environment, ...found } as Record<string, string> })
-    )
-  )

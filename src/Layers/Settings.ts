@@ -6,68 +6,55 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { wholeNumberOf } from "../Schemas/WholeNumber.ts"
+import { type Flag, millisOf, problemOf, type Whole } from "../Schemas/Setting.ts"
+import { type NameOf, type SettingName, settings } from "../Schemas/SettingsTable.ts"
 import { Settings } from "../Services/Settings.ts"
 
-/** A text that stands for nothing else than what `problem` does not object to. Empty is as good as unset. */
-const word = (name: string, problem: (value: string) => string | undefined) =>
+/** What the table says of it, read: a value that can't be ends the start with its sentence. Empty is as good as unset. */
+const word = (name: SettingName) =>
   Config.schema(
     Schema.String.check(
       Schema.makeFilter((value: string) => {
-        const said = problem(value)
-        return said === undefined ? undefined : `${name} ${said}`
+        const problem = problemOf(settings[name], value)
+        return problem === undefined ? undefined : `${name} ${problem}`
       })
     ),
     name
   )
 
-const visible = (name: string) =>
-  word(name, (value) => (value.trim() === "" ? "must not be white space" : undefined))
+const whole = (name: NameOf<Whole<number>>) =>
+  word(name).pipe(Config.map(Number), Config.withDefault(settings[name].fallback))
 
-const whole = (name: string, fallback: number, minimum: number, maximum: number) =>
-  word(name, (value) =>
-    wholeNumberOf(value, minimum, maximum) === undefined
-      ? `must be a whole number from ${minimum} to ${maximum}`
-      : undefined
-  ).pipe(Config.map(Number), Config.withDefault(fallback))
+/** In milliseconds, whatever its unit. */
+const time = (name: NameOf<Whole<number>>) =>
+  Config.map(whole(name), (value) => millisOf(settings[name], value))
 
-const flag = (name: string, fallback: boolean) =>
-  word(name, (value) => (value === "true" || value === "false" ? undefined : "must be true or false")).pipe(
+const flag = (name: NameOf<Flag>) =>
+  word(name).pipe(
     Config.map((value) => value === "true"),
-    Config.withDefault(fallback)
+    Config.withDefault(settings[name].fallback)
   )
-
-/** As the driver reads it: what is no such address ends the start before anything is tried. */
-const isDatabaseUrl = (value: string) => /^postgres(ql)?:$/u.test(URL.parse(value)?.protocol ?? "")
 
 /** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
 export const database = Config.all({
-  url: word("DATABASE_URL", (value) =>
-    isDatabaseUrl(value) ? undefined : "must look like postgres://user:password@host:5432/database"
-  ).pipe(
+  url: word("DATABASE_URL").pipe(
     Config.map((value) => Redacted.make(value)),
     Config.option
   ),
-  dataDir: visible("AGENTD_DATA_DIR").pipe(
-    Config.withDefault("./.agentd"),
+  dataDir: word("AGENTD_DATA_DIR").pipe(
+    Config.withDefault(settings.AGENTD_DATA_DIR.fallback),
     Config.map((path) => resolve(path))
   )
 })
 
 /** Whether to start though keys are missing that have sealed what is stored. */
-export const allowLostSecrets = flag("AGENTD_ALLOW_LOST_SECRETS", false)
+export const allowLostSecrets = flag("AGENTD_ALLOW_LOST_SECRETS")
 
 /** Where to listen. */
 export const address = Config.all({
-  host: visible("HOST").pipe(Config.withDefault("127.0.0.1")),
-  port: whole("PORT", 3000, 0, 65_535)
+  host: word("HOST").pipe(Config.withDefault(settings.HOST.fallback)),
+  port: whole("PORT")
 })
-
-const seconds = (name: string, fallbackMillis: number, maximum: number) =>
-  Config.map(whole(name, fallbackMillis / 1000, 1, maximum), (value) => value * 1000)
-
-const hours = (name: string, fallbackMillis: number, maximum: number) =>
-  Config.map(whole(name, fallbackMillis / 3_600_000, 1, maximum), (value) => value * 3_600_000)
 
 const { defaults } = Settings
 
@@ -78,41 +65,31 @@ export const layer = Layer.effect(
     const { url } = yield* database
     // Where to listen is needed last, but a mistake in it should not cost a database first.
     yield* address
-    const databaseTimeoutMillis = yield* seconds(
-      "AGENTD_DATABASE_TIMEOUT_SECONDS",
-      defaults.databaseTimeoutMillis,
-      600
-    )
+    const databaseTimeoutMillis = yield* time("AGENTD_DATABASE_TIMEOUT_SECONDS")
     return Settings.of({
       // An embedded database has one process, so whatever a former one held is this one's.
       worker: Option.isNone(url) ? "embedded" : `node_${randomUUID()}`,
-      leaseMillis: yield* seconds("AGENTD_LEASE_SECONDS", defaults.leaseMillis, 3600),
-      runConcurrency: yield* whole("AGENTD_RUN_CONCURRENCY", defaults.runConcurrency, 1, 1000),
-      turnConcurrency: yield* whole("AGENTD_TURN_CONCURRENCY", defaults.turnConcurrency, 1, 100_000),
-      eventMillis: yield* hours("AGENTD_EVENT_HOURS", defaults.eventMillis, 8760),
-      journalMillis: yield* hours("AGENTD_JOURNAL_HOURS", defaults.journalMillis, 87_600),
-      runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE", defaults.runsPerWorkspace, 1, 1000),
+      leaseMillis: yield* time("AGENTD_LEASE_SECONDS"),
+      runConcurrency: yield* whole("AGENTD_RUN_CONCURRENCY"),
+      turnConcurrency: yield* whole("AGENTD_TURN_CONCURRENCY"),
+      eventMillis: yield* time("AGENTD_EVENT_HOURS"),
+      journalMillis: yield* time("AGENTD_JOURNAL_HOURS"),
+      runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE"),
       maxCrashes: defaults.maxCrashes,
-      approvalMillis: yield* hours("AGENTD_APPROVAL_HOURS", defaults.approvalMillis, 8760),
-      drainMillis: yield* Config.map(
-        whole("AGENTD_DRAIN_SECONDS", defaults.drainMillis / 1000, 0, 3600),
-        (value) => value * 1000
-      ),
-      cronLedgerMillis: yield* Config.map(
-        whole("AGENTD_CRON_LEDGER_DAYS", defaults.cronLedgerMillis / 86_400_000, 1, 3650),
-        (days) => days * 86_400_000
-      ),
-      maxSteps: yield* whole("AGENTD_MAX_STEPS", defaults.maxSteps, 1, 1000),
-      modelTimeoutMillis: yield* seconds("AGENTD_MODEL_TIMEOUT_SECONDS", defaults.modelTimeoutMillis, 3600),
-      modelIdleMillis: yield* seconds("AGENTD_MODEL_IDLE_SECONDS", defaults.modelIdleMillis, 3600),
+      approvalMillis: yield* time("AGENTD_APPROVAL_HOURS"),
+      drainMillis: yield* time("AGENTD_DRAIN_SECONDS"),
+      cronLedgerMillis: yield* time("AGENTD_CRON_LEDGER_DAYS"),
+      maxSteps: yield* whole("AGENTD_MAX_STEPS"),
+      modelTimeoutMillis: yield* time("AGENTD_MODEL_TIMEOUT_SECONDS"),
+      modelIdleMillis: yield* time("AGENTD_MODEL_IDLE_SECONDS"),
       // Within what the database has for a call: else it counts as away.
       memorySearchMillis: Math.min(defaults.memorySearchMillis, databaseTimeoutMillis / 2),
       toolConcurrency: defaults.toolConcurrency,
-      historyTokens: yield* whole("AGENTD_HISTORY_TOKENS", defaults.historyTokens, 1000, 10_000_000),
-      toolTimeoutMillis: yield* seconds("AGENTD_TOOL_TIMEOUT_SECONDS", defaults.toolTimeoutMillis, 3600),
-      toolWaitMillis: yield* seconds("AGENTD_TOOL_WAIT_SECONDS", defaults.toolWaitMillis, 86_400),
-      allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES", defaults.allowPrivateAddresses),
-      databasePool: yield* whole("AGENTD_DATABASE_POOL", defaults.databasePool, 1, 1000),
+      historyTokens: yield* whole("AGENTD_HISTORY_TOKENS"),
+      toolTimeoutMillis: yield* time("AGENTD_TOOL_TIMEOUT_SECONDS"),
+      toolWaitMillis: yield* time("AGENTD_TOOL_WAIT_SECONDS"),
+      allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES"),
+      databasePool: yield* whole("AGENTD_DATABASE_POOL"),
       maxOutputLength: defaults.maxOutputLength,
       databaseTimeoutMillis
     })

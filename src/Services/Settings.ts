@@ -1,6 +1,12 @@
 import * as Context from "effect/Context"
+import { millisOf, type Whole } from "../Schemas/Setting.ts"
+import { type NameOf, settings } from "../Schemas/SettingsTable.ts"
 
-/** What an operator can set; see docs/operations.md. Times are in milliseconds. */
+const whole = (name: NameOf<Whole<number>>): number => settings[name].fallback
+
+const time = (name: NameOf<Whole<number>>): number => millisOf(settings[name], whole(name))
+
+/** What an operator can set (`Schemas/SettingsTable.ts`), and a few bounds that nobody sets. Times are in milliseconds. */
 export interface SettingsShape {
   /** The name under which this process holds runs and turns. */
   readonly worker: string
@@ -51,27 +57,27 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
   /** The documented defaults, which tests start from. */
   static readonly defaults: SettingsShape = {
     worker: "node",
-    leaseMillis: 15_000,
-    runConcurrency: 16,
-    turnConcurrency: 256,
-    eventMillis: 24 * 60 * 60 * 1000,
-    journalMillis: 30 * 24 * 60 * 60 * 1000,
-    runsPerWorkspace: 8,
+    leaseMillis: time("AGENTD_LEASE_SECONDS"),
+    runConcurrency: whole("AGENTD_RUN_CONCURRENCY"),
+    turnConcurrency: whole("AGENTD_TURN_CONCURRENCY"),
+    eventMillis: time("AGENTD_EVENT_HOURS"),
+    journalMillis: time("AGENTD_JOURNAL_HOURS"),
+    runsPerWorkspace: whole("AGENTD_RUNS_PER_WORKSPACE"),
     maxCrashes: 4,
-    approvalMillis: 24 * 60 * 60 * 1000,
-    drainMillis: 10_000,
-    cronLedgerMillis: 90 * 24 * 60 * 60 * 1000,
-    maxSteps: 50,
-    modelTimeoutMillis: 120_000,
-    modelIdleMillis: 60_000,
-    toolTimeoutMillis: 60_000,
-    toolWaitMillis: 300_000,
+    approvalMillis: time("AGENTD_APPROVAL_HOURS"),
+    drainMillis: time("AGENTD_DRAIN_SECONDS"),
+    cronLedgerMillis: time("AGENTD_CRON_LEDGER_DAYS"),
+    maxSteps: whole("AGENTD_MAX_STEPS"),
+    modelTimeoutMillis: time("AGENTD_MODEL_TIMEOUT_SECONDS"),
+    modelIdleMillis: time("AGENTD_MODEL_IDLE_SECONDS"),
+    toolTimeoutMillis: time("AGENTD_TOOL_TIMEOUT_SECONDS"),
+    toolWaitMillis: time("AGENTD_TOOL_WAIT_SECONDS"),
     memorySearchMillis: 5_000,
     toolConcurrency: 8,
-    historyTokens: 100_000,
-    allowPrivateAddresses: false,
+    historyTokens: whole("AGENTD_HISTORY_TOKENS"),
+    allowPrivateAddresses: settings.AGENTD_ALLOW_PRIVATE_ADDRESSES.fallback,
     maxOutputLength: 1_000_000,
-    databasePool: 10,
-    databaseTimeoutMillis: 10_000
+    databasePool: whole("AGENTD_DATABASE_POOL"),
+    databaseTimeoutMillis: time("AGENTD_DATABASE_TIMEOUT_SECONDS")
   }
 }

@@ -5,6 +5,7 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Environment from "../../src/Layers/Environment.ts"
 import * as SecretFiles from "../../src/Layers/SecretFiles.ts"
 import { address, database } from "../../src/Layers/Settings.ts"
 
@@ -20,7 +21,7 @@ describe("secrets in files", () => {
     Effect.gen(function* () {
       const { url } = yield* database
       return { url: Option.map(url, Redacted.value), port: (yield* address).port }
-    }).pipe(Effect.provide(SecretFiles.layer(environment)))
+    }).pipe(Effect.provide(Environment.layer(environment)))
 
   it.effect("are read beside the environment, without the end of the line", () =>
     Effect.gen(function* () {

@@ -1,33 +1,40 @@
-import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Environment from "../../src/Layers/Environment.ts"
 import { sentenceOf } from "../../src/Layers/Runtime.ts"
-import * as SecretFiles from "../../src/Layers/SecretFiles.ts"
 import { address, database, layer } from "../../src/Layers/Settings.ts"
+import { settings } from "../../src/Schemas/SettingsTable.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
 
-/** Every setting that is a number: what of the process it sets, in which unit, and its bounds. */
+/** Every setting that is a number: what of the process it sets, in which unit, its bounds and its default, by hand. */
 const numbers: ReadonlyArray<
-  readonly [name: string, of: keyof SettingsShape | "port", unit: number, least: number, most: number]
+  readonly [
+    name: string,
+    of: keyof SettingsShape | "port",
+    unit: number,
+    least: number,
+    most: number,
+    usual: number
+  ]
 > = [
-  ["PORT", "port", 1, 0, 65_535],
-  ["AGENTD_LEASE_SECONDS", "leaseMillis", 1000, 1, 3600],
-  ["AGENTD_RUN_CONCURRENCY", "runConcurrency", 1, 1, 1000],
-  ["AGENTD_TURN_CONCURRENCY", "turnConcurrency", 1, 1, 100_000],
-  ["AGENTD_EVENT_HOURS", "eventMillis", 3_600_000, 1, 8760],
-  ["AGENTD_JOURNAL_HOURS", "journalMillis", 3_600_000, 1, 87_600],
-  ["AGENTD_RUNS_PER_WORKSPACE", "runsPerWorkspace", 1, 1, 1000],
-  ["AGENTD_APPROVAL_HOURS", "approvalMillis", 3_600_000, 1, 8760],
-  ["AGENTD_DRAIN_SECONDS", "drainMillis", 1000, 0, 3600],
-  ["AGENTD_CRON_LEDGER_DAYS", "cronLedgerMillis", 86_400_000, 1, 3650],
-  ["AGENTD_MAX_STEPS", "maxSteps", 1, 1, 1000],
-  ["AGENTD_MODEL_TIMEOUT_SECONDS", "modelTimeoutMillis", 1000, 1, 3600],
-  ["AGENTD_MODEL_IDLE_SECONDS", "modelIdleMillis", 1000, 1, 3600],
-  ["AGENTD_HISTORY_TOKENS", "historyTokens", 1, 1000, 10_000_000],
-  ["AGENTD_TOOL_TIMEOUT_SECONDS", "toolTimeoutMillis", 1000, 1, 3600],
-  ["AGENTD_TOOL_WAIT_SECONDS", "toolWaitMillis", 1000, 1, 86_400],
-  ["AGENTD_DATABASE_POOL", "databasePool", 1, 1, 1000],
-  ["AGENTD_DATABASE_TIMEOUT_SECONDS", "databaseTimeoutMillis", 1000, 1, 600]
+  ["PORT", "port", 1, 0, 65_535, 3000],
+  ["AGENTD_LEASE_SECONDS", "leaseMillis", 1000, 1, 3600, 15],
+  ["AGENTD_RUN_CONCURRENCY", "runConcurrency", 1, 1, 1000, 16],
+  ["AGENTD_TURN_CONCURRENCY", "turnConcurrency", 1, 1, 100_000, 256],
+  ["AGENTD_EVENT_HOURS", "eventMillis", 3_600_000, 1, 8760, 24],
+  ["AGENTD_JOURNAL_HOURS", "journalMillis", 3_600_000, 1, 87_600, 720],
+  ["AGENTD_RUNS_PER_WORKSPACE", "runsPerWorkspace", 1, 1, 1000, 8],
+  ["AGENTD_APPROVAL_HOURS", "approvalMillis", 3_600_000, 1, 8760, 24],
+  ["AGENTD_DRAIN_SECONDS", "drainMillis", 1000, 0, 3600, 10],
+  ["AGENTD_CRON_LEDGER_DAYS", "cronLedgerMillis", 86_400_000, 1, 3650, 90],
+  ["AGENTD_MAX_STEPS", "maxSteps", 1, 1, 1000, 50],
+  ["AGENTD_MODEL_TIMEOUT_SECONDS", "modelTimeoutMillis", 1000, 1, 3600, 120],
+  ["AGENTD_MODEL_IDLE_SECONDS", "modelIdleMillis", 1000, 1, 3600, 60],
+  ["AGENTD_HISTORY_TOKENS", "historyTokens", 1, 1000, 10_000_000, 100_000],
+  ["AGENTD_TOOL_TIMEOUT_SECONDS", "toolTimeoutMillis", 1000, 1, 3600, 60],
+  ["AGENTD_TOOL_WAIT_SECONDS", "toolWaitMillis", 1000, 1, 86_400, 300],
+  ["AGENTD_DATABASE_POOL", "databasePool", 1, 1, 1000, 10],
+  ["AGENTD_DATABASE_TIMEOUT_SECONDS", "databaseTimeoutMillis", 1000, 1, 600, 10]
 ]
 
 const noNumbers = [
@@ -50,20 +57,17 @@ const read = (environment: Readonly<Record<string, string>>) =>
   Effect.gen(function* () {
     const { host, port } = yield* address
     return { ...(yield* Settings), ...(yield* database), host, port }
-  }).pipe(Effect.provide(layer), Effect.provide(SecretFiles.layer(environment)))
+  }).pipe(Effect.provide(layer), Effect.provide(Environment.layer(environment)))
 
 const refusal = (environment: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(read(environment)), sentenceOf)
 
 describe("the settings of a process", () => {
   it("that are numbers are all here", () => {
-    const source = readFileSync(new URL("../../src/Layers/Settings.ts", import.meta.url), "utf8")
-    const read = Array.from(
-      source.matchAll(/\b(?:whole|seconds|hours)\(\s*"([A-Z_]+)"/gu),
-      ([, name]) => name
-    )
     assert.sameMembers(
-      read,
+      Object.entries(settings).flatMap(([name, { fallback, type }]) =>
+        type === "whole" && fallback !== null ? [name] : []
+      ),
       numbers.map(([name]) => name)
     )
   })
@@ -90,8 +94,9 @@ describe("the settings of a process", () => {
         ["AGENTD_DATA_DIR", ""]
       ])
       const { worker, ...defaults } = Settings.defaults
+      const usual = Object.fromEntries(numbers.map(([, of, unit, , , value]) => [of, value * unit]))
       for (const environment of [{}, empty]) {
-        assert.deepInclude(yield* read(environment), { ...defaults, host: "127.0.0.1", port: 3000 })
+        assert.deepInclude(yield* read(environment), { ...defaults, ...usual, host: "127.0.0.1" })
       }
     })
   )

@@ -53,6 +53,12 @@ describe("a start that can't succeed", () => {
     assert.isFalse(existsSync(path))
   })
 
+  it("names the setting that a misspelt one is near to, and every other mistake, in one sentence", () =>
+    refuseAll(
+      { AGENTD_DATA_DRI: dataDir.path, DATABASE_URL: "foo" },
+      /^agentd: DATABASE_URL must look like postgres:\S+; AGENTD_DATA_DRI is no setting: did you mean AGENTD_DATA_DIR\?\n$/u
+    ))
+
   const name = "ends on a database in LATIN1"
   it.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), async () => {
     const scope = Scope.makeUnsafe()

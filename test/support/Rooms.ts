@@ -107,10 +107,15 @@ const rooms: ReadonlyArray<Room> = [
   {
     name: "Layers/Settings",
     packages: any,
-    knows: files("Schemas/WholeNumber.ts", "Services/Settings.ts")
+    knows: files("Schemas/Setting.ts", "Schemas/SettingsTable.ts", "Services/Settings.ts")
   },
   { name: "Layers/Runtime", packages: any, knows: files("Layers/Output.ts") },
-  { name: "Layers/SecretFiles", packages: any, knows: none },
+  {
+    name: "Layers/Environment",
+    packages: any,
+    knows: files("Schemas/SettingsCheck.ts", "Layers/SecretFiles.ts")
+  },
+  { name: "Layers/SecretFiles", packages: any, knows: files("Schemas/SettingsTable.ts") },
   { name: "Layers/Output", packages: any, knows: none },
   { name: "main", packages: any, knows: any, assembles: true },
   { name: "cli", packages: any, knows: any, assembles: true }

@@ -4,7 +4,9 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { EnvironmentModels } from "../../Schemas/ModelChoice.ts"
-import { isApiKey, isBaseUrl, isOutputLimit, mostOutputTokens, Provider } from "../../Schemas/ProviderKey.ts"
+import { Provider } from "../../Schemas/ProviderKey.ts"
+import { problemOf } from "../../Schemas/Setting.ts"
+import { type SettingName, settings } from "../../Schemas/SettingsTable.ts"
 
 /** What answers when nobody says which model: a current one of middle size. */
 const usualModels: ReadonlyMap<Provider, string> = new Map([
@@ -27,35 +29,15 @@ export class ModelsMisconfigured extends Schema.TaggedError<ModelsMisconfigured>
 }) {}
 
 /** White space around a value is none of it, and an empty variable is as good as none. */
-const word = (name: string) =>
-  Config.map(Config.option(Config.String(name)), (value) => {
-    const text = Option.getOrElse(value, () => "").trim()
-    return text === "" ? null : text
-  })
-const secret = Effect.fnUntraced(function* (name: string) {
-  const value = yield* word(name)
-  if (value !== null && !isApiKey(value)) {
-    return yield* new ModelsMisconfigured({ error: `${name} must be visible ASCII characters` })
-  }
-  return value === null ? null : Redacted.make(value)
+const word = Effect.fnUntraced(function* (name: SettingName) {
+  const value = Option.getOrElse(yield* Config.option(Config.String(name)), () => "").trim()
+  const problem = problemOf(settings[name], value)
+  if (problem !== undefined) return yield* new ModelsMisconfigured({ error: `${name} ${problem}` })
+  return value === "" ? null : value
 })
-const address = Effect.fnUntraced(function* (name: string) {
-  const value = yield* word(name)
-  if (value !== null && !isBaseUrl(value)) {
-    return yield* new ModelsMisconfigured({
-      error: `${name} must be an http or https address without a user name`
-    })
-  }
-  return value
-})
-const outputLimit = Effect.fnUntraced(function* (name: string) {
-  const value = yield* word(name)
-  if (value === null) return null
-  if (/^\d+$/u.test(value) && isOutputLimit(Number(value))) return Number(value)
-  return yield* new ModelsMisconfigured({
-    error: `${name} must be a whole number from 1 to ${mostOutputTokens}`
-  })
-})
+
+const secret = (name: SettingName) =>
+  Effect.map(word(name), (value) => (value === null ? null : Redacted.make(value)))
 
 /**
  * The models of the operator (CONTRACT.md section 1): `openai` with a key or a base URL,
@@ -63,15 +45,16 @@ const outputLimit = Effect.fnUntraced(function* (name: string) {
  * `AGENTD_DEFAULT_PROVIDER` the first of openai, anthropic and google that is there is the default.
  */
 export const environment = Effect.gen(function* () {
-  const maxOutputTokens = yield* outputLimit("AGENTD_MAX_OUTPUT_TOKENS")
+  const limit = yield* word("AGENTD_MAX_OUTPUT_TOKENS")
+  const maxOutputTokens = limit === null ? null : Number(limit)
   const openai = {
     apiKey: yield* secret("OPENAI_API_KEY"),
-    baseUrl: yield* address("OPENAI_BASE_URL"),
+    baseUrl: yield* word("OPENAI_BASE_URL"),
     maxOutputTokens
   }
   const anthropic = {
     apiKey: yield* secret("ANTHROPIC_API_KEY"),
-    baseUrl: yield* address("ANTHROPIC_BASE_URL"),
+    baseUrl: yield* word("ANTHROPIC_BASE_URL"),
     maxOutputTokens
   }
   const google = { apiKey: yield* secret("GOOGLE_GENERATIVE_AI_API_KEY"), baseUrl: null, maxOutputTokens }
@@ -83,16 +66,12 @@ export const environment = Effect.gen(function* () {
 
   const wanted = yield* word("AGENTD_DEFAULT_PROVIDER")
   const defaultModel = yield* word("AGENTD_DEFAULT_MODEL")
-  const defaultProvider =
-    wanted === null
-      ? (access.keys().next().value ?? null)
-      : yield* Option.match(Option.fromNullishOr(Provider.literals.find((name) => name === wanted)), {
-          onNone: () => misconfigured(`must be one of ${Provider.literals.join(", ")}`),
-          onSome: (provider) =>
-            provider === "offline" || access.has(provider)
-              ? Effect.succeed(provider)
-              : misconfigured(`${provider} needs ${needs[provider]} in this environment`)
-        })
+  const known = Provider.literals.find((name) => name === wanted)
+  if (known !== undefined && known !== "offline" && !access.has(known)) {
+    const error = `AGENTD_DEFAULT_PROVIDER: ${known} needs ${needs[known]} in this environment`
+    return yield* new ModelsMisconfigured({ error })
+  }
+  const defaultProvider = known ?? access.keys().next().value ?? null
   const modelOf = (provider: Provider) =>
     (provider === defaultProvider ? defaultModel : null) ?? usualModels.get(provider) ?? null
   if (defaultProvider === "openai-compatible" && defaultModel === null) {
@@ -111,6 +90,3 @@ const needs = {
   google: "GOOGLE_GENERATIVE_AI_API_KEY",
   "openai-compatible": "OPENAI_BASE_URL"
 } as const
-
-const misconfigured = (error: string) =>
-  Effect.fail(new ModelsMisconfigured({ error: `AGENTD_DEFAULT_PROVIDER: ${error}` }))

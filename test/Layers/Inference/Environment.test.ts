@@ -65,7 +65,7 @@ describe("the operator's models", () => {
   )
 
   const mistakes: ReadonlyArray<readonly [Readonly<Record<string, string>>, string]> = [
-    [{ AGENTD_DEFAULT_PROVIDER: "mistral" }, "AGENTD_DEFAULT_PROVIDER: must be one of"],
+    [{ AGENTD_DEFAULT_PROVIDER: "mistral" }, "AGENTD_DEFAULT_PROVIDER must be one of"],
     [{ AGENTD_DEFAULT_PROVIDER: "openai" }, "needs OPENAI_API_KEY or OPENAI_BASE_URL"],
     [{ AGENTD_DEFAULT_PROVIDER: "openai-compatible" }, "needs OPENAI_BASE_URL"],
     [

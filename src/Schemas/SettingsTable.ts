@@ -1,0 +1,227 @@
+import * as DatabaseUrl from "./DatabaseUrl.ts"
+import { isApiKey, isBaseUrl, mostOutputTokens, Provider } from "./ProviderKey.ts"
+import type { Choice, Flag, Setting, Text, Whole } from "./Setting.ts"
+
+type Given<S extends Setting> = Omit<S, "type" | "what">
+
+const whole = <Fallback extends number | null>(
+  what: string,
+  given: Given<Whole<Fallback>>
+): Whole<Fallback> => ({ type: "whole", what, ...given })
+
+const flag = (what: string, given: Given<Flag>): Flag => ({ type: "flag", what, ...given })
+
+const choice = <const Value extends string>(what: string, given: Given<Choice<Value>>): Choice<Value> => ({
+  type: "choice",
+  what,
+  ...given
+})
+
+const text = <Fallback extends string | null>(
+  what: string,
+  given: Given<Text<Fallback>>
+): Text<Fallback> => ({ type: "text", what, ...given })
+
+const visible = (value: string) => (value.trim() === "" ? "must not be white space" : undefined)
+
+const apiKey = (what: string) =>
+  text(what, {
+    form: "visible ASCII characters",
+    problem: (value) => (isApiKey(value) ? undefined : "must be visible ASCII characters"),
+    fallback: null,
+    trimmed: true,
+    secret: true
+  })
+
+const baseUrl = (what: string) =>
+  text(what, {
+    form: "`http://…` or `https://…`",
+    problem: (value) =>
+      isBaseUrl(value) ? undefined : "must be an http or https address without a user name",
+    fallback: null,
+    trimmed: true
+  })
+
+const seconds = (what: string, fallback: number, maximum: number) =>
+  whole(what, { minimum: 1, maximum, unit: "seconds", fallback })
+
+const hours = (what: string, fallback: number, maximum: number) =>
+  whole(what, { minimum: 1, maximum, unit: "hours", fallback })
+
+/** Where it is and where it keeps things. */
+const place = {
+  HOST: text("address to listen on", {
+    form: "address or name",
+    problem: visible,
+    fallback: "127.0.0.1",
+    commands: true
+  }),
+  PORT: whole("port to listen on; 0 picks a free one", {
+    minimum: 0,
+    maximum: 65_535,
+    unit: "",
+    fallback: 3000,
+    commands: true
+  }),
+  DATABASE_URL: text(
+    "PostgreSQL 15 or newer, in `UTF8`, with TLS where it is on another machine ([deploy.md](deploy.md#tls-to-postgresql)); unset: the embedded database",
+    {
+      form: "`postgres://user:password@host:5432/database`",
+      problem: DatabaseUrl.problemOf,
+      fallback: null,
+      commands: true,
+      secret: true
+    }
+  ),
+  AGENTD_DATA_DIR: text("folder of the embedded database: a new one, an empty one, or one that it has made", {
+    form: "path",
+    problem: visible,
+    fallback: "./.agentd",
+    commands: true
+  }),
+  AGENTD_SECRET_KEY: text(
+    "seals secrets (`openssl rand -base64 32`); unset: one that is made in the data folder, or, with `DATABASE_URL`, none, and storing a secret is refused",
+    { form: "32 bytes in base64", problem: () => undefined, fallback: null, commands: true, secret: true }
+  ),
+  AGENTD_SECRET_KEYS_OLD: text("former keys: they still open what they sealed", {
+    form: "keys, separated by commas",
+    problem: () => undefined,
+    fallback: null,
+    commands: true,
+    secret: true
+  }),
+  AGENTD_ALLOW_LOST_SECRETS: flag(
+    "start although the key is missing that sealed the newest secrets; each has to be entered again",
+    { fallback: false }
+  ),
+  AGENTD_DATABASE_POOL: whole("connections of a node to PostgreSQL, beside one that listens", {
+    minimum: 1,
+    maximum: 1000,
+    unit: "",
+    fallback: 10,
+    commands: true
+  }),
+  AGENTD_DATABASE_TIMEOUT_SECONDS: {
+    ...seconds(
+      "how long a request may wait for the database in all, a free connection included, until its answer begins; then 503. Work that no request waits for has it for each statement or transaction",
+      10,
+      600
+    ),
+    commands: true
+  },
+  AGENTD_DRAIN_SECONDS: whole(
+    "how long open requests, streams, and steps of runs that are under way get when the service stops",
+    { minimum: 0, maximum: 3600, unit: "seconds", fallback: 10 }
+  )
+} as const satisfies Readonly<Record<string, Setting>>
+
+/** How runs and chat turns are executed. */
+const work = {
+  AGENTD_RUN_CONCURRENCY: whole("runs at once on a node", {
+    minimum: 1,
+    maximum: 1000,
+    unit: "",
+    fallback: 16
+  }),
+  AGENTD_RUNS_PER_WORKSPACE: whole("runs at once of a workspace, on all nodes together", {
+    minimum: 1,
+    maximum: 1000,
+    unit: "",
+    fallback: 8
+  }),
+  AGENTD_TURN_CONCURRENCY: whole("chat turns at once on a node; more wait", {
+    minimum: 1,
+    maximum: 100_000,
+    unit: "",
+    fallback: 256
+  }),
+  AGENTD_EVENT_HOURS: hours("how long the events of a run can be read after its end", 24, 8760),
+  AGENTD_JOURNAL_HOURS: hours(
+    "how long the journal and approvals of a run are kept after its end, and chat turns",
+    720,
+    87_600
+  ),
+  AGENTD_APPROVAL_HOURS: hours("how long a run waits for somebody to decide about a tool call", 24, 8760),
+  AGENTD_CRON_LEDGER_DAYS: whole("how long the ledger of cron jobs keeps a slot ([cron.md](cron.md))", {
+    minimum: 1,
+    maximum: 3650,
+    unit: "days",
+    fallback: 90
+  }),
+  AGENTD_LEASE_SECONDS: seconds("after this a run of a node that is gone is taken up by another", 15, 3600),
+  AGENTD_MAX_STEPS: whole("model answers and tool results of one run or turn", {
+    minimum: 1,
+    maximum: 1000,
+    unit: "",
+    fallback: 50
+  }),
+  AGENTD_MODEL_TIMEOUT_SECONDS: seconds("how long a call of a model may take", 120, 3600),
+  AGENTD_MODEL_IDLE_SECONDS: seconds("how long a model may send nothing at all", 60, 3600),
+  AGENTD_HISTORY_TOKENS: whole("how much of a conversation a model is shown", {
+    minimum: 1000,
+    maximum: 10_000_000,
+    unit: "tokens",
+    fallback: 100_000
+  }),
+  AGENTD_TOOL_TIMEOUT_SECONDS: seconds("how long a call of a tool may take", 60, 3600),
+  AGENTD_TOOL_WAIT_SECONDS: seconds(
+    "how long a task waits for a connector that it needs and that can't be reached ([runs.md](runs.md))",
+    300,
+    86_400
+  ),
+  AGENTD_ALLOW_PRIVATE_ADDRESSES: flag("whether addresses that users set may lie in private networks", {
+    fallback: false
+  })
+} as const satisfies Readonly<Record<string, Setting>>
+
+/** The operator's models, for every workspace without its own. */
+const models = {
+  OPENAI_API_KEY: apiKey("`openai`"),
+  OPENAI_BASE_URL: baseUrl(
+    "`openai` at another address: then a key is not needed, and `openai-compatible` is there too"
+  ),
+  ANTHROPIC_API_KEY: apiKey("`anthropic`"),
+  ANTHROPIC_BASE_URL: baseUrl("`anthropic` at another address"),
+  GOOGLE_GENERATIVE_AI_API_KEY: apiKey("`google`"),
+  AGENTD_DEFAULT_PROVIDER: choice(
+    "which of them answers by default; unset: the first of openai (also with a base URL alone), anthropic, google that is there",
+    { values: Provider.literals, fallback: null, trimmed: true }
+  ),
+  AGENTD_DEFAULT_MODEL: text("its model; unset: `gpt-5-mini`, `claude-sonnet-4-5`, `gemini-2.5-flash`", {
+    form: "name of a model",
+    problem: () => undefined,
+    fallback: null,
+    trimmed: true
+  }),
+  AGENTD_MAX_OUTPUT_TOKENS: whole(
+    "how many tokens an answer of them may have; unset: what is usual ([models.md](models.md))",
+    { minimum: 1, maximum: mostOutputTokens, unit: "tokens", fallback: null, trimmed: true }
+  )
+} as const satisfies Readonly<Record<string, Setting>>
+
+/** In the order in which they are shown, under these titles. */
+export const groups = {
+  "Where it is, and where it keeps things": place,
+  "Runs and chats": work,
+  "The operator's models": models
+} as const
+
+/**
+ * Every variable that is read, and all that is said of it: a new one is an entry here and the line of
+ * `Layers/Settings.ts` that reads it by its name; then `npm run settings`.
+ */
+export const settings = { ...place, ...work, ...models } as const
+
+export type SettingName = keyof typeof settings
+
+/** The names of the settings of one kind. */
+export type NameOf<S extends Setting> = {
+  [Name in SettingName]: (typeof settings)[Name] extends S ? Name : never
+}[SettingName]
+
+export const names = Object.keys(settings) as ReadonlyArray<SettingName>
+
+const settingOf = (name: SettingName): Setting => settings[name]
+
+/** Those whose value may be in the file that `<name>_FILE` names. */
+export const secretNames = names.filter((name) => settingOf(name).secret === true)
