@@ -1,5 +1,6 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, type RunId } from "../Schemas/Ids.ts"
@@ -58,14 +59,18 @@ export const Runs = HttpApiGroup.make("runs")
     HttpApiEndpoint.get("events", "/api/runs/:id/events", {
       params: { id: pathId<RunId>() },
       headers: { "last-event-id": Schema.optionalKey(wholeNumber(0, Number.MAX_SAFE_INTEGER)) },
-      success: EventStream,
+      success: [
+        EventStream,
+        HttpApiSchema.NoContent.annotate({ description: "`Last-Event-ID` is the end, or behind it." })
+      ],
       error: NotFound
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Read the past and coming events of a run or a chat turn",
         description:
           "Server-Sent Events `status`, `tool_call`, `tool_result` (of a chat turn `conversation` first), then " +
-          "exactly one of `done` and `error`. `Last-Event-ID` takes a stream up again behind that event.",
+          "exactly one of `done` and `error`. `Last-Event-ID` takes a stream up again behind that event; behind " +
+          "the end the answer is a 204, at which an `EventSource` stops.",
         ...extension
       })
     )

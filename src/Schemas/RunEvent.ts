@@ -114,6 +114,28 @@ const stride = 1_000_000
 export const resumed = (state: Told, epoch: number): Told =>
   state.isParked ? state : { ...state, lastId: Math.max(state.lastId, (epoch - 1) * stride) }
 
+/** Ends that are written by somebody else than who told the rest, or where not all that was told could be kept. */
+const isCutOff = ({ epoch, errorCode, status }: StoredRun, lastId: number): boolean => {
+  if (
+    lastId === 0 ||
+    status === "CANCELLED" ||
+    errorCode === "worker_lost" ||
+    errorCode === "internal_error"
+  ) {
+    return true
+  }
+  // An execution that failed before it told anything may have followed one of which not all was kept.
+  return status === "FAILED" && errorCode !== "approval_expired" && lastId <= (epoch - 1) * stride
+}
+
+/**
+ * The id of the end of a run that is over, `lastId` being that of its last kept event, or 0: the next one, if surely
+ * nothing was told behind that; else one that no execution used. So whoever asks from there on has read the end, and
+ * whoever read less has a smaller id (CONTRACT.md section 8).
+ */
+export const endIdOf = (run: StoredRun, lastId: number): number =>
+  isCutOff(run, lastId) ? Math.max(lastId + 1, run.epoch * stride) : lastId + 1
+
 /** How the stream of a run ends that is over: it follows from the run, and so is never lost. */
 export const endOf = (run: StoredRun): RunEvent | undefined => {
   switch (run.status) {

@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
 import { runOfJob } from "../Schemas/CronFire.ts"
@@ -63,12 +64,15 @@ export class Runs extends Context.Service<
      * again changes nothing.
      */
     readonly cancel: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | RunFinished | Unavailable>
-    /** What a run or chat turn told behind the event `after`, and then what it tells, as `RunEvents` has it. */
+    /**
+     * What a run or chat turn told behind the event `after`, and then what it tells, as `RunEvents` has it; none
+     * behind its end. `after` is 0 for all.
+     */
     readonly events: (
       user: User,
       id: RunId,
       after: number
-    ) => Effect.Effect<Stream.Stream<NumberedEvent>, NotFound | Unavailable>
+    ) => Effect.Effect<Option.Option<Stream.Stream<NumberedEvent>>, NotFound | Unavailable>
     /** Newest first, with the number of all that match. */
     readonly list: (
       user: User,
@@ -151,8 +155,10 @@ export class Runs extends Context.Service<
           return yield* detail(run)
         }),
         events: Effect.fn("Runs.events")(function* (user, id, after) {
-          const { workspaceId } = yield* visible(user, id)
-          return runEvents.follow(id, after, access.isMember(user, workspaceId))
+          const run = yield* visible(user, id)
+          return (yield* runEvents.isBehindEnd(run, after))
+            ? Option.none()
+            : Option.some(runEvents.follow(id, after, access.isMember(user, run.workspaceId)))
         }),
         list: Effect.fn("Runs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { ConversationId, MessageId, RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { type StoredRun, unstarted } from "../../src/Schemas/Run.ts"
 import {
+  endIdOf,
   endOf,
   isEnd,
   isTold,
@@ -117,6 +118,26 @@ describe("the end of a run's events", () => {
 
   it.each(["PENDING", "RUNNING", "WAITING_APPROVAL"] as const)("is not there while it is %s", (status) => {
     assert.isUndefined(endOf(run({ status, turn })))
+  })
+
+  const million = 1_000_000
+  it.each<[string, Partial<StoredRun>, lastId: number, end: number]>([
+    ["done, after all that was told", { status: "COMPLETED", epoch: 1 }, 7, 8],
+    ["done by another execution", { status: "COMPLETED", epoch: 3 }, 2 * million + 4, 2 * million + 5],
+    ["done after it waited for people", { status: "COMPLETED", epoch: 2 }, 9, 10],
+    ["done, and the events are forgotten", { status: "COMPLETED", epoch: 2 }, 0, 2 * million],
+    ["failed by itself", { status: "FAILED", epoch: 1, errorCode: "steps_exceeded" }, 7, 8],
+    ["failed before it told more than one that was lost", { status: "FAILED", epoch: 2 }, 7, 2 * million],
+    ["failed in its own range", { status: "FAILED", epoch: 2 }, million + 3, million + 4],
+    ["nobody decided", { status: "FAILED", epoch: 3, errorCode: "approval_expired" }, 7, 8],
+    ["its worker was lost", { status: "FAILED", epoch: 4, errorCode: "worker_lost" }, 7, 4 * million],
+    ["what it told can't be kept", { status: "FAILED", epoch: 1, errorCode: "internal_error" }, 7, million],
+    ["cancelled while it told", { status: "CANCELLED", epoch: 1 }, 7, million],
+    ["cancelled far behind", { status: "CANCELLED", epoch: 1 }, million + 7, million + 8],
+    ["cancelled before it began", { status: "CANCELLED", epoch: 0 }, 0, 1],
+    ["a turn that was cancelled before it began", { status: "CANCELLED", epoch: 0, turn }, 1, 2]
+  ])("has an id behind all that may have been told: %s", (_, given, lastId, end) => {
+    assert.strictEqual(endIdOf(run(given), lastId), end)
   })
 
   it("is done or error, and nothing else", () => {

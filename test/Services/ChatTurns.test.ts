@@ -204,7 +204,7 @@ const lost = Effect.fnUntraced(function* (options: { readonly hasStep: boolean }
     yield* (yield* RunEventRepo).append(gone, [[thinks(2), says(3, "We")], [says(4, "l")]])
   }
   const all = yield* Runs
-  const follow = (after: number) => all.events(user, id, after)
+  const follow = (after: number) => Effect.map(all.events(user, id, after), Option.getOrThrow)
   return { conversationId, conversations, follow, id, model, replyId, user }
 })
 

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Option from "effect/Option"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Runs } from "../../Services/Runs.ts"
@@ -22,7 +23,7 @@ export const layer = HttpApiBuilder.group(
         const after = headers["last-event-id"] ?? 0
         return Effect.map(
           Effect.flatMap(CurrentUser, (user) => runs.events(user, params.id, after)),
-          (events) => resumedEventStream(events, after)
+          Option.match({ onNone: () => undefined, onSome: (events) => resumedEventStream(events, after) })
         )
       }
     })

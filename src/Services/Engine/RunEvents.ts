@@ -9,8 +9,8 @@ import { errorEvent } from "../../Schemas/ChatEvent.ts"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import { pauseMillis } from "../../Schemas/Pause.ts"
-import { isTerminal, type RunStatus } from "../../Schemas/Run.ts"
-import { endOf, isEnd, type NumberedEvent } from "../../Schemas/RunEvent.ts"
+import { isTerminal, type RunStatus, type StoredRun } from "../../Schemas/Run.ts"
+import { endIdOf, endOf, isEnd, type NumberedEvent } from "../../Schemas/RunEvent.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
 import { Lifecycle } from "../Lifecycle.ts"
@@ -40,11 +40,14 @@ export class RunEvents extends Context.Service<
       after: number,
       mayRead: Effect.Effect<boolean, Unavailable>
     ) => Stream.Stream<NumberedEvent>
+    /** Whether the run is over and `after` is its last event, or behind it: there is nothing more to tell. */
+    readonly isBehindEnd: (run: StoredRun, after: number) => Effect.Effect<boolean, Unavailable>
   }
 >()("agentd/Services/Engine/RunEvents") {
   static readonly layer = Layer.effect(
     RunEvents,
     Effect.gen(function* () {
+      const events = yield* RunEventRepo
       const lifecycle = yield* Lifecycle
       const look = yield* makeLook
       const watch = yield* Watch.make
@@ -100,7 +103,14 @@ export class RunEvents extends Context.Service<
         return Stream.fromIterableEffectRepeat(next).pipe(Stream.takeUntil(({ event }) => isEnd(event)))
       })
 
-      return RunEvents.of({ follow: (id, after, mayRead) => Stream.unwrap(follow(id, after, mayRead)) })
+      return RunEvents.of({
+        follow: (id, after, mayRead) => Stream.unwrap(follow(id, after, mayRead)),
+        isBehindEnd: Effect.fnUntraced(function* (run, after) {
+          if (!isTerminal(run.status)) return false
+          const state = yield* events.glance(run.id)
+          return Option.isSome(state) && after >= endIdOf(run, state.value.lastId)
+        })
+      })
     })
   )
 }
@@ -119,13 +129,16 @@ const makeLook = Effect.gen(function* () {
     if (found.length > 0) return found
     const state = yield* events.glance(id)
     if (Option.isNone(state)) return [{ id: last + 1, event: gone }]
-    const { status } = state.value
+    const { lastId, status } = state.value
     if (!isTerminal(status)) return (yield* mustLeave(status)) ? [{ id: last, event: stopping }] : []
     // What was told between the two looks comes before the end.
     const rest = yield* events.read(id, last, batchesAtOnce)
     if (rest.length > 0) return rest
-    const end = Option.flatMapNullishOr(yield* runs.find(id), endOf)
-    return [{ id: last + 1, event: Option.getOrElse(end, () => gone) }]
+    const run = Option.getOrUndefined(yield* runs.find(id))
+    const end = run === undefined ? undefined : endOf(run)
+    return run === undefined || end === undefined
+      ? [{ id: last + 1, event: gone }]
+      : [{ id: Math.max(last + 1, endIdOf(run, lastId)), event: end }]
   })
 })
 

@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { Unavailable } from "../../../src/Schemas/Errors.ts"
@@ -28,6 +29,9 @@ const delta = (id: number): NumberedEvent => ({
   id,
   event: { event: "status", data: { status: "responding", delta: `${id}` } }
 })
+
+const completed = { status: "COMPLETED", output: "o", usage: { inputTokens: 1, outputTokens: 1 } } as const
+const times = { at: new Date(0), firstTokenAt: null }
 
 /** Reads events in a fiber; `seen` grows. */
 const reader = Effect.fnUntraced(function* (stream: Stream.Stream<NumberedEvent>) {
@@ -69,12 +73,7 @@ describe("RunEvents", () => {
       yield* TestClock.adjust(0)
       yield* log.append(execution, [[delta(3)]])
       yield* TestClock.adjust(1_000)
-      yield* repo.finish(
-        execution,
-        { status: "COMPLETED", output: "o", usage: { inputTokens: 1, outputTokens: 1 } },
-        { at: new Date(0), firstTokenAt: null },
-        [[delta(4)]]
-      )
+      yield* repo.finish(execution, completed, times, [[delta(4)]])
       yield* TestClock.adjust(1_000)
       for (const { fiber } of readers) yield* Fiber.join(fiber)
       assert.deepStrictEqual(
@@ -171,7 +170,7 @@ describe("RunEvents", () => {
   it.effect("tells nothing more to who is no member any more", () =>
     Effect.gen(function* () {
       const { execution, id, log, user, workspaceId } = yield* subject
-      const { code, fiber, ids } = yield* reader(yield* (yield* Runs).events(user, id, 0))
+      const { code, fiber, ids } = yield* reader(Option.getOrThrow(yield* (yield* Runs).events(user, id, 0)))
       yield* log.append(execution, [[delta(1)]])
       yield* TestClock.adjust("1 minute")
       yield* log.append(execution, [[delta(2)]])
@@ -183,6 +182,42 @@ describe("RunEvents", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(fiber)
       assert.deepStrictEqual([ids(), code()], [[1, 2, 2], "forbidden"])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
+  it.effect.each([
+    ["ends by itself", true],
+    ["is cancelled while more was told than is kept", false]
+  ] as const)("gives all readers of a run that %s one end, and nothing behind it", ([, isFinished]) =>
+    Effect.gen(function* () {
+      const { execution, id, log, repo, user } = yield* subject
+      const runs = yield* Runs
+      yield* log.append(execution, [[delta(1), delta(2)]])
+      assert.isTrue(Option.isSome(yield* runs.events(user, id, 9)), "one that goes on has no end yet")
+      if (isFinished) yield* repo.finish(execution, completed, times)
+      else yield* runs.cancel(user, id)
+      const endOf = Effect.fnUntraced(function* (after: number) {
+        const events = yield* runs.events(user, id, after)
+        return Option.isNone(events) ? undefined : (yield* Stream.runCollect(events.value)).at(-1)
+      })
+      const end = yield* endOf(0)
+      assert.strictEqual(codeOf(end), isFinished ? "done" : "cancelled")
+      const endId = end?.id ?? assert.fail()
+      assert.deepStrictEqual(yield* endOf(2), end)
+      // Read, and not kept: who broke off there has not read the end.
+      if (!isFinished) assert.deepStrictEqual(yield* endOf(3), end)
+      assert.deepStrictEqual(yield* endOf(endId - 1), end)
+      assert.isUndefined(yield* endOf(endId))
+      assert.isUndefined(yield* endOf(endId + 1))
+      assert.isUndefined(yield* endOf(Number.MAX_SAFE_INTEGER))
+      // When the events are forgotten, who broke off gets the end, and who has it may get it once more.
+      yield* TestClock.adjust("1 hour")
+      yield* repo.prune({ eventsBefore: new Date(1), journalsBefore: new Date(0), limit: 1_000 })
+      assert.deepStrictEqual(yield* log.read(id, 0, 9), [])
+      const late = yield* endOf(2)
+      assert.strictEqual(codeOf(late), codeOf(end))
+      assert.deepStrictEqual(yield* endOf(0), late)
+      assert.isUndefined(yield* endOf(late?.id ?? assert.fail()))
     }).pipe(Effect.provide(layerScripted()))
   )
 

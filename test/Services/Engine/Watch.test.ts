@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
@@ -33,7 +34,7 @@ const subject = Effect.fnUntraced(function* (autonomyLevel?: AutonomyLevel) {
   const input = { workspaceId, prompt: "work", ...(autonomyLevel !== undefined && { autonomyLevel }) }
   const { id } = yield* runs.create(user, input)
   const seen: Array<string> = []
-  const read = Effect.flatMap(runs.events(user, id, 0), (events) =>
+  const read = Effect.flatMap(Effect.map(runs.events(user, id, 0), Option.getOrThrow), (events) =>
     Effect.forkChild(
       Stream.runForEach(events, ({ event }) => Effect.sync(() => void seen.push(label(event)))),
       { startImmediately: true }
@@ -144,7 +145,8 @@ describe("A run that nobody reads any more", () => {
       )
       yield* say("a")
       yield* TestClock.adjust("1 second")
-      const kept = yield* Stream.runCollect(Stream.take(yield* runs.events(user, id, 0), 2))
+      const events = Option.getOrThrow(yield* runs.events(user, id, 0))
+      const kept = yield* Stream.runCollect(Stream.take(events, 2))
       assert.deepStrictEqual(
         kept.map(({ event }) => label(event)),
         ["thinking", "a"]
