@@ -56,9 +56,9 @@ const update = Effect.fnUntraced(function* (workspace: string, runs: number, upd
 /** The process that is killed: says what it has seen, and then waits for that. */
 const write = async ([dataDir = "", workspace = "", runs, updates]: ReadonlyArray<string>) => {
   const pauses: Array<{ what: string; millis: number }> = []
-  const logger = Logger.make(({ message }) => {
-    const [, what, millis] = /^(checkpoint|vacuumed|analyzed).* in (\d+) ms$/.exec(String(message)) ?? []
-    if (what !== undefined) pauses.push({ what, millis: Number(millis) })
+  const logger = Logger.map(Logger.formatStructured, ({ annotations, message }) => {
+    const [what] = /checkpoint|vacuumed|analyzed/.exec(String(message)) ?? []
+    if (what !== undefined) pauses.push({ what, millis: Number(annotations.durationMs) })
   })
   const program = Effect.gen(function* () {
     const startedAt = performance.now()

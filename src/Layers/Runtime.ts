@@ -3,13 +3,38 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import type { LogLevel } from "effect/LogLevel"
+import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
+import * as References from "effect/References"
 import * as Runtime from "effect/Runtime"
 import { writeStderr } from "./Output.ts"
+import { formats } from "./Runtime/Log.ts"
+import { logging } from "./Settings.ts"
 
-/** The log goes to standard error, so that standard output holds only what was asked for. */
-const layerLogger = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+const levels = {
+  trace: "Trace",
+  debug: "Debug",
+  info: "Info",
+  warn: "Warn",
+  error: "Error"
+} as const satisfies Record<string, LogLevel>
+
+/**
+ * The log goes to standard error, so that standard output holds only what was asked for: for people on a terminal,
+ * for machines elsewhere, unless the operator says how.
+ */
+const layerLogger = Layer.unwrap(
+  Effect.map(logging, ({ format, level }) => {
+    const chosen = Option.getOrElse(format, () => (process.stderr.isTTY ? "logfmt" : "json"))
+    return Layer.merge(
+      Logger.layer([Logger.withConsoleError(formats[chosen])]),
+      Layer.succeed(References.MinimumLogLevel, levels[level])
+    )
+  })
+)
 
 /** How a program says that it is a service from now on, for which being told to stop is the usual end. */
 export class Serving extends Context.Service<Serving, { readonly begin: Effect.Effect<void> }>()(
@@ -30,7 +55,7 @@ export const runMain = <A, E>(
     serves = true
   })
   const main = Effect.provideService(program, Serving, { begin })
-  NodeRuntime.runMain(main.pipe(Effect.tapCause(report), Effect.provide(layerLogger)), {
+  NodeRuntime.runMain(main.pipe(Effect.provide(layerLogger), Effect.tapCause(report)), {
     disableErrorReporting: true,
     teardown: (exit, onExit) =>
       Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && serves

@@ -87,8 +87,9 @@ const requireFitting = Effect.fnUntraced(function* (
   }
   const lost = newest ?? oldest
   if (lost !== undefined) {
-    yield* Effect.logWarning(
-      `the secret of a ${lost.kind} can't be opened: the key that sealed it is not given`
+    yield* Effect.annotateLogs(
+      Effect.logWarning("a secret can't be opened: the key that sealed it is not given"),
+      { kind: lost.kind }
     )
   }
 })

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { type Flag, millisOf, problemOf, type Whole } from "../Schemas/Setting.ts"
+import { type Choice, type Flag, millisOf, problemOf, type Whole } from "../Schemas/Setting.ts"
 import { type NameOf, type SettingName, settings } from "../Schemas/SettingsTable.ts"
 import { Settings } from "../Services/Settings.ts"
 
@@ -35,6 +35,9 @@ const flag = (name: NameOf<Flag>) =>
     Config.withDefault(settings[name].fallback)
   )
 
+const choice = <Name extends NameOf<Choice>>(name: Name) =>
+  word(name).pipe(Config.map((value) => value as (typeof settings)[Name]["values"][number]))
+
 /** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
 export const database = Config.all({
   url: word("DATABASE_URL").pipe(
@@ -49,6 +52,12 @@ export const database = Config.all({
 
 /** Whether to start though keys are missing that have sealed what is stored. */
 export const allowLostSecrets = flag("AGENTD_ALLOW_LOST_SECRETS")
+
+/** How the log is written, and from which level on (CONTRACT.md section 13). */
+export const logging = Config.all({
+  format: choice("AGENTD_LOG_FORMAT").pipe(Config.option),
+  level: choice("AGENTD_LOG_LEVEL").pipe(Config.withDefault(settings.AGENTD_LOG_LEVEL.fallback))
+})
 
 /** Where to listen. */
 export const address = Config.all({

@@ -29,10 +29,11 @@ export interface Flag extends Described {
 }
 
 /** One of a few words. */
-export interface Choice<Value extends string = string> extends Described {
+export interface Choice<Value extends string = string, Fallback extends Value | null = Value | null>
+  extends Described {
   readonly type: "choice"
   readonly values: ReadonlyArray<Value>
-  readonly fallback: Value | null
+  readonly fallback: Fallback
 }
 
 /** Any other text. */

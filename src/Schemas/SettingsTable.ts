@@ -11,11 +11,10 @@ const whole = <Fallback extends number | null>(
 
 const flag = (what: string, given: Given<Flag>): Flag => ({ type: "flag", what, ...given })
 
-const choice = <const Value extends string>(what: string, given: Given<Choice<Value>>): Choice<Value> => ({
-  type: "choice",
-  what,
-  ...given
-})
+const choice = <const Value extends string, const Fallback extends Value | null>(
+  what: string,
+  given: Given<Choice<Value, Fallback>>
+): Choice<Value, Fallback> => ({ type: "choice", what, ...given })
 
 const text = <Fallback extends string | null>(
   what: string,
@@ -112,6 +111,18 @@ const place = {
   AGENTD_DRAIN_SECONDS: whole(
     "how long open requests, streams, and steps of runs that are under way get when the service stops",
     { minimum: 0, maximum: 3600, unit: "seconds", fallback: 10 }
+  ),
+  AGENTD_LOG_FORMAT: choice(
+    "how the log is written ([operations.md](operations.md#the-log)); unset: `logfmt` on a terminal, else `json`",
+    { values: ["logfmt", "json"], fallback: null, commands: true }
+  ),
+  AGENTD_LOG_LEVEL: choice(
+    "from which level on the log is written; at `debug` with a line for each request",
+    {
+      values: ["trace", "debug", "info", "warn", "error"],
+      fallback: "info",
+      commands: true
+    }
   )
 } as const satisfies Readonly<Record<string, Setting>>
 

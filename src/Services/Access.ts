@@ -6,6 +6,7 @@ import { Forbidden, type NotFound, notFound, type Unavailable } from "../Schemas
 import type { WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import type { Role } from "../Schemas/Workspace.ts"
+import * as RequestFacts from "./RequestFacts.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
 /** What a user may see, decided in one place (CONTRACT.md section 2, 403 and 404). */
@@ -33,6 +34,7 @@ export class Access extends Context.Service<
       const workspaces = yield* WorkspaceRepo
       return Access.of({
         member: Effect.fn("Access.member")(function* (user: User, id: WorkspaceId) {
+          yield* RequestFacts.tell({ workspaceId: id })
           const role = yield* workspaces.role(id, user.id)
           if (Option.isSome(role)) return role.value
           return yield* new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
@@ -44,7 +46,9 @@ export class Access extends Context.Service<
           resource: Option.Option<A>
         ) {
           if (Option.isNone(resource)) return yield* notFound(kind)
-          const role = yield* workspaces.role(resource.value.workspaceId, user.id)
+          const { workspaceId } = resource.value
+          yield* RequestFacts.tell({ workspaceId })
+          const role = yield* workspaces.role(workspaceId, user.id)
           return Option.isSome(role) ? resource.value : yield* notFound(kind)
         })
       })

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Environment from "../../src/Layers/Environment.ts"
 import { sentenceOf } from "../../src/Layers/Runtime.ts"
-import { address, database, layer } from "../../src/Layers/Settings.ts"
+import { address, database, layer, logging } from "../../src/Layers/Settings.ts"
 import { settings } from "../../src/Schemas/SettingsTable.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
 
@@ -107,6 +108,28 @@ describe("the settings of a process", () => {
       assert.isTrue((yield* read({ [name]: "true" })).allowPrivateAddresses)
       for (const value of ["True", "1", "yes", " true", "on"]) {
         assert.strictEqual(yield* refusal({ [name]: value }), `${name} must be true or false`)
+      }
+    })
+  )
+
+  it.effect("say how the log is written, in one of the words that there are", () =>
+    Effect.gen(function* () {
+      const read = (environment: Readonly<Record<string, string>>) =>
+        Effect.provide(logging, Environment.layer(environment))
+      for (const environment of [{}, { AGENTD_LOG_FORMAT: "", AGENTD_LOG_LEVEL: "" }]) {
+        assert.deepStrictEqual(yield* read(environment), { format: Option.none(), level: "info" })
+      }
+      const set = { AGENTD_LOG_FORMAT: "logfmt", AGENTD_LOG_LEVEL: "debug" }
+      assert.deepStrictEqual(yield* read(set), { format: Option.some("logfmt"), level: "debug" })
+      const refused = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(Effect.flip(read(environment)), sentenceOf)
+      for (const value of ["JSON", "text", " json"]) {
+        const sentence = yield* refused({ AGENTD_LOG_FORMAT: value })
+        assert.strictEqual(sentence, "AGENTD_LOG_FORMAT must be one of logfmt, json")
+      }
+      for (const value of ["INFO", "verbose", "warning"]) {
+        const sentence = yield* refused({ AGENTD_LOG_LEVEL: value })
+        assert.strictEqual(sentence, "AGENTD_LOG_LEVEL must be one of trace, debug, info, warn, error")
       }
     })
   )

@@ -1,8 +1,11 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as References from "effect/References"
 import * as Authorization from "../../src/Layers/Auth/Authorization.ts"
 import * as Http from "../../src/Layers/Http.ts"
 import type { Agents } from "../../src/Services/Agents.ts"
@@ -54,6 +57,12 @@ export interface Answer {
   readonly body: unknown
 }
 
+const observing = Context.pick(
+  References.CurrentLoggers,
+  References.MinimumLogLevel,
+  Metric.MetricRegistry
+) as <A>(context: Context.Context<A>) => Context.Context<never>
+
 /** The whole HTTP pipeline over the services of the test, without a socket. */
 export const makeWeb = Effect.gen(function* () {
   const context = yield* Effect.context<Served>()
@@ -63,6 +72,8 @@ export const makeWeb = Effect.gen(function* () {
         Http.layer.pipe(
           Layer.provide(Authorization.layer),
           Layer.provide(Layer.succeedContext(context)),
+          // What is of no service: the log and the metrics of the test are those of the requests.
+          Layer.provideMerge(Layer.succeedContext(observing(context))),
           Layer.provide(NodeHttpServer.layerHttpServices)
         ),
         { disableLogger: true }

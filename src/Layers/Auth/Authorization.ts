@@ -8,6 +8,7 @@ import { Forbidden, type Unauthenticated, type Unavailable } from "../../Schemas
 import type { User } from "../../Schemas/User.ts"
 import { Auth } from "../../Services/Auth.ts"
 import { Lifecycle } from "../../Services/Lifecycle.ts"
+import * as RequestFacts from "../../Services/RequestFacts.ts"
 import { isSameOrigin } from "./Origin.ts"
 
 /** Bearer token first; the cookie only where no `Authorization` header was sent at all. */
@@ -23,7 +24,13 @@ export const layer = Layer.effect(
     const as = <E, E2, R>(
       httpEffect: Effect.Effect<HttpServerResponse, E, R>,
       user: Effect.Effect<User, E2>
-    ) => Effect.flatMap(user, (found) => Effect.provideService(httpEffect, CurrentUser, found))
+    ) =>
+      Effect.flatMap(user, (found) =>
+        Effect.andThen(
+          RequestFacts.tell({ userId: found.id }),
+          Effect.provideService(httpEffect, CurrentUser, found)
+        )
+      )
 
     // The framework tries both schemes and answers with the error of the last one.
     const refusedBearers = new WeakMap<object, Unauthenticated | Unavailable>()
@@ -45,7 +52,8 @@ export const layer = Layer.effect(
         if (isSameOrigin(request.method, request.headers)) {
           return yield* as(httpEffect, authenticate(credential))
         }
-        yield* authenticate(credential)
+        const { id } = yield* authenticate(credential)
+        yield* RequestFacts.tell({ userId: id })
         return yield* new Forbidden({ error: "the session cookie is not accepted from another origin" })
       })
     })

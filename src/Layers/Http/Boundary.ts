@@ -1,5 +1,6 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import { HttpPlatform } from "effect/http/HttpPlatform"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -14,6 +15,8 @@ import { Auth } from "../../Services/Auth.ts"
 import * as DatabaseWait from "../../Services/DatabaseWait.ts"
 import { Ids } from "../../Services/Ids.ts"
 import * as Metrics from "../../Services/Metrics.ts"
+import { CurrentRequest, type RequestFacts } from "../../Services/RequestFacts.ts"
+import * as AccessLog from "./AccessLog.ts"
 import { problemResponse } from "./Problems.ts"
 import { makeAllowedMethods } from "./Routes.ts"
 
@@ -57,19 +60,32 @@ export const layer = HttpRouter.middleware(
         const request = yield* HttpServerRequest
         const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
         const startedAt = performance.now()
+        const facts: RequestFacts = {}
         return yield* Effect.matchCauseEffect(app, {
           onSuccess: (response) => Effect.succeed(withBody(response)),
           onFailure: (cause) => answer(request, cause)
         }).pipe(
           Effect.map((response) => delivered(response, request.url)),
           Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
-          Effect.tap(({ status }) => measure(request.method, status, performance.now() - startedAt)),
-          Effect.annotateLogs({ request: requestId })
+          Effect.onExit((exit) => {
+            const millis = performance.now() - startedAt
+            const status = Exit.isSuccess(exit) ? exit.value.status : goneStatus
+            const code = Exit.isSuccess(exit) ? exit.value.headers[errorCodeHeader] : undefined
+            return Effect.andThen(
+              measure(request.method, status, millis),
+              AccessLog.log(request, { status, code, millis }, facts)
+            )
+          }),
+          Effect.provideService(CurrentRequest, facts),
+          Effect.annotateLogs({ requestId })
         )
       }).pipe(DatabaseWait.together, compressed, Effect.provideService(HttpPlatform, platform))
   }),
   { global: true }
 )
+
+/** Of a request whose client went away before its answer began, as proxies write it. */
+const goneStatus = 499
 
 const measure = (method: string, status: number, millis: number) =>
   Effect.andThen(

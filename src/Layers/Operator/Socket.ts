@@ -52,7 +52,10 @@ export const layer = (dataDir: string) => {
   const path = socketPath(dataDir)
   if (path.length > longestPath) {
     return Layer.effectDiscard(
-      Effect.logWarning(`the path ${path} is too long for a socket: stop the server to use the command line`)
+      Effect.annotateLogs(
+        Effect.logWarning("the path is too long for a socket: stop the server to use the command line"),
+        { path }
+      )
     )
   }
   const listening = () => {

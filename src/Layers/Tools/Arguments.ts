@@ -54,7 +54,9 @@ export const make = Effect.gen(function* () {
       answer = yield* Effect.uninterruptible(Effect.promise(() => thread.ask(question)))
     }
     if (answer.outcome === "exceeded") {
-      yield* Effect.logWarning("the arguments of a call could not be checked in time", { owner })
+      yield* Effect.annotateLogs(Effect.logWarning("the arguments of a call could not be checked in time"), {
+        owner
+      })
       const [oldest] = refused.keys()
       if (oldest !== undefined && refused.size >= maximumRefused) refused.delete(oldest)
       refused.set(key, (yield* monotonicMillis) + refusedMillis)

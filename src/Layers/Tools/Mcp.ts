@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
       // A bug must not take the whole chat along. What is thrown may show a header: only its name is told.
       Effect.catchDefect((defect) =>
         Effect.andThen(
-          Effect.logError("the client of a connector failed", {
+          Effect.annotateLogs(Effect.logError("the client of a connector failed"), {
             connectorId: server.connectorId,
             defect: defect instanceof Error ? defect.name : typeof defect
           }),

@@ -199,7 +199,7 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
     tellEnd: (event) => Effect.suspend(() => listen(pending.number(event))),
     discard: Effect.sync(pending.discard),
     flushing: flush.pipe(
-      Effect.catch((error) => Effect.logDebug("events not kept yet", error.error)),
+      Effect.catch(({ error }) => Effect.annotateLogs(Effect.logDebug("events not kept yet"), { error })),
       Effect.catchDefect((defect) => Effect.logError("events can't be kept", Cause.die(defect))),
       Effect.forever
     )

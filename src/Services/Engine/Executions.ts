@@ -101,7 +101,7 @@ export const make: (options: {
         Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an execution broke off", cause)
       ),
       Effect.ensuring(ended(run, listener)),
-      Effect.annotateLogs({ run: run.id }),
+      Effect.annotateLogs({ runId: run.id }),
       DatabaseWait.apart,
       FiberMap.run(fibers, run.id),
       // It may have been told to stop before its fiber could be found.

@@ -38,7 +38,7 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
   const handBack = (executions?: ReadonlyArray<StoredRun>) =>
     repo.release(worker, { kind, crashed: false, maxCrashes, ...(executions && { executions }) }).pipe(
       Effect.andThen(signals.publish({ type: "runs", kind })),
-      Effect.catch((error) => Effect.logWarning("runs not handed back", error.error))
+      Effect.catch(({ error }) => Effect.annotateLogs(Effect.logWarning("runs not handed back"), { error }))
     )
   // The first of the finalizers, and so the last that runs: the fibers have ended then.
   yield* Effect.addFinalizer(() => handBack())

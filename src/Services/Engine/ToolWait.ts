@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
           const error = tried.failure
           if (!(error instanceof ToolUnavailable) || error.isGone) return yield* Effect.fail(error)
           if (limit === undefined) {
-            yield* Effect.logInfo("work waits for a tool", { error: error.error })
+            yield* Effect.annotateLogs(Effect.logInfo("work waits for a tool"), { error: error.error })
             limit = yield* Effect.forkScoped(Effect.sleep(toolWaitMillis))
           } else if (limit.pollUnsafe() !== undefined) return yield* error
           const awake = Effect.raceFirst(Effect.sleep(pause), Fiber.join(limit))

@@ -120,7 +120,8 @@ export const make = Effect.fnUntraced(function* (
       const offered = yield* awaitTool(untilDraining(patiently(Effect.flatMap(offer, keep))))
       const tools = fitTools(offered.tools, ({ definition }) => definition, budget)
       if (tools.length < offered.tools.length) {
-        yield* Effect.logWarning(`${offered.tools.length - tools.length} tools too many were left out`)
+        const leftOut = offered.tools.length - tools.length
+        yield* Effect.annotateLogs(Effect.logWarning("tools too many were left out"), { leftOut })
       }
       looked = tools
       return { tools, absent: offered.absent }

@@ -52,7 +52,7 @@ export class Work extends Context.Service<
             ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), parked),
             InferenceError: ({ error, reason }) =>
               Effect.as(
-                Effect.logWarning("a model gave no answer", { reason, error }),
+                Effect.annotateLogs(Effect.logWarning("a model gave no answer"), { reason, error }),
                 Finish.failed(log, `inference_${reason}`, error)
               ),
             LimitExceeded: ({ error, limit }) =>
@@ -88,7 +88,7 @@ const answered = Effect.fnUntraced(function* (
   if (truncated === undefined) {
     return { status: "COMPLETED", output, usage: log.usage(), transcript } satisfies Finish.Ending
   }
-  yield* Effect.logWarning("the answer of a model is not whole", { error: truncated })
+  yield* Effect.annotateLogs(Effect.logWarning("the answer of a model is not whole"), { error: truncated })
   return {
     ...Finish.failed(log, "inference_truncated", truncated),
     ...(output !== "" && { output, transcript })

@@ -1,12 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Logger from "effect/Logger"
-import * as References from "effect/References"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import { TestClock } from "effect/testing"
 import { type Database, start } from "../../../src/Layers/Repo/Postgres/Embedded/upkeep.ts"
 import type { TableState } from "../../../src/Schemas/DatabaseUpkeep.ts"
+import { makeLog } from "../../support/Log.ts"
 
 const mebibyte = 1024 * 1024
 const minute = 60_000
@@ -225,21 +224,19 @@ describe("The upkeep of the embedded database", () => {
 
   it.effect("tells how long what took, in the log of everybody where nobody was answered for a second", () =>
     Effect.gen(function* () {
-      const said: Array<readonly [string, unknown]> = []
+      const log = makeLog()
       const { start, state } = makeDatabase()
       state.takes = 999
-      const logger = Logger.make(({ logLevel, message }) => void said.push([logLevel, message]))
-      yield* Effect.provide(start, Logger.layer([logger])).pipe(
-        Effect.provideService(References.MinimumLogLevel, "Debug")
-      )
+      yield* Effect.provide(start, log.layer)
       state.wal += 64 * mebibyte
       yield* TestClock.adjust("5 seconds")
       state.takes = 1_000
       state.wal += 65 * mebibyte
       yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual(said, [
-        ["Debug", ["checkpoint after 64 MB in 999 ms"]],
-        ["Info", ["checkpoint after 65 MB in 1000 ms"]]
+      const message = "a checkpoint was made"
+      assert.deepStrictEqual(log.facts(), [
+        { level: "DEBUG", message, walMb: 64, durationMs: 999 },
+        { level: "INFO", message, walMb: 65, durationMs: 1000 }
       ])
     })
   )

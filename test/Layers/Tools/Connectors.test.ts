@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { TestClock } from "effect/testing"
@@ -23,6 +22,7 @@ import { Settings } from "../../../src/Services/Settings.ts"
 import { ToolError, ToolSource } from "../../../src/Services/ToolSource.ts"
 import { makeConnector } from "../../contract/ConnectorRepo.ts"
 import { makeProject, makeWorkspace, newId } from "../../support/Fixtures.ts"
+import { makeLog } from "../../support/Log.ts"
 import { freePort, handled, listedTool, startScripted } from "../../support/Mcp.ts"
 import { eventually } from "../../support/Until.ts"
 
@@ -36,8 +36,7 @@ const guarded: typeof fetch = (input, init) =>
       )
     : fetch(input, init)
 
-const logged: Array<unknown> = []
-const layerLog = Logger.layer([Logger.make(({ message }) => void logged.push(message))])
+const { layer: layerLog, entries: logged } = makeLog("Info")
 
 const layer = Tools.layer.pipe(
   Layer.provideMerge(ConnectorReports.layer),

@@ -82,7 +82,7 @@ const bounded = <A, E, R>(effect: Effect.Effect<A, E, R>, millis: number) =>
     Effect.callback<A, E | Unavailable>((resume) => {
       const { end, left } = beginWait(context, millis)
       const late = Effect.andThen(
-        Effect.logWarning(`the database did not answer in time (${millis} ms)`),
+        Effect.annotateLogs(Effect.logWarning("the database did not answer in time"), { limitMs: millis }),
         unavailable
       )
       if (left <= 0) {
@@ -140,7 +140,9 @@ const sortFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
         .find(isOutOfReach)
       if (lost !== undefined) {
         return Effect.andThen(
-          Effect.logWarning("the database can't be reached", lost.reason._tag),
+          Effect.annotateLogs(Effect.logWarning("the database can't be reached"), {
+            reason: lost.reason._tag
+          }),
           unavailable
         )
       }

@@ -39,7 +39,10 @@ const reportRecovery = (engine: Engine) =>
     const [replayed, total] = [engine.recovery.replayed, engine.recovery.total].map((bytes) =>
       Math.round(bytes / 1024 / 1024)
     )
-    yield* Effect.logInfo(`recovering the database: ${replayed} of ${total} MB of WAL replayed`)
+    yield* Effect.annotateLogs(Effect.logInfo("recovering the database"), {
+      replayedMb: replayed,
+      totalMb: total
+    })
   }).pipe(Effect.forever, Effect.forkScoped)
 
 /**

@@ -6,7 +6,7 @@ import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
 export const make = Effect.map(ConnectorHealth, (health) =>
   Effect.fnUntraced(function* ({ id, status }: StoredConnector, error: string) {
     const log = status === "ERROR" ? Effect.logDebug : Effect.logWarning
-    yield* log("a connector can't be used", { connectorId: id, error })
+    yield* Effect.annotateLogs(log("a connector can't be used"), { connectorId: id, error })
     if (status !== "ERROR") yield* health.report(id, false)
   })
 )

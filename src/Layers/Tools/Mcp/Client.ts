@@ -187,8 +187,11 @@ const readable = (transport: McpClient.Transport, connectorId: string) => {
       progress = page.progress
       schemas.push(...page.schemas)
       if (page.leftOut.length > 0) {
-        const tools = page.leftOut.slice(-20)
-        yield* Effect.logWarning("tools of a connector were left out", { connectorId, tools })
+        const tools = page.leftOut.slice(-20).join(", ")
+        yield* Effect.annotateLogs(Effect.logWarning("tools of a connector were left out"), {
+          connectorId,
+          tools
+        })
       }
       yield* Effect.yieldNow
       return { ...response, result: page.result } as typeof response

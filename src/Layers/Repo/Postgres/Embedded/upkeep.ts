@@ -67,7 +67,8 @@ export const start = Effect.fnUntraced(function* (database: Database) {
   const work = Effect.fnUntraced(function* (table: Due, at: number) {
     due = due.filter(({ name }) => name !== table.name)
     failed.set(table.name, at)
-    yield* timed(`${table.vacuum ? "vacuumed" : "analyzed"} ${table.name}`, database.work(table))
+    const what = table.vacuum ? "a table was vacuumed" : "a table was analyzed"
+    yield* timed(what, { table: table.name }, database.work(table))
     failed.delete(table.name)
   })
 
@@ -90,7 +91,8 @@ export const start = Effect.fnUntraced(function* (database: Database) {
       writtenAt = at
     }
     if (goes(checkpointUrgency({ written: wal - redo, idleMillis: at - writtenAt }))) {
-      yield* timed(`checkpoint after ${Math.round((wal - redo) / 1024 / 1024)} MB`, database.checkpoint)
+      const walMb = Math.round((wal - redo) / 1024 / 1024)
+      yield* timed("a checkpoint was made", { walMb }, database.checkpoint)
       redo = wal = Math.max(wal, database.wal())
       return
     }
@@ -108,10 +110,15 @@ export const start = Effect.fnUntraced(function* (database: Database) {
 
 const monotonicMillis = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1_000_000)
 
-const timed = <E>(what: string, effect: Effect.Effect<void, E>) =>
+const timed = <E>(
+  what: string,
+  facts: Readonly<Record<string, string | number>>,
+  effect: Effect.Effect<void, E>
+) =>
   Effect.gen(function* () {
     const startedAt = yield* monotonicMillis
     yield* effect
-    const millis = Math.round((yield* monotonicMillis) - startedAt)
-    yield* (millis < longMillis ? Effect.logDebug : Effect.logInfo)(`${what} in ${millis} ms`)
+    const durationMs = Math.round((yield* monotonicMillis) - startedAt)
+    const log = durationMs < longMillis ? Effect.logDebug : Effect.logInfo
+    yield* Effect.annotateLogs(log(what), { ...facts, durationMs })
   })

@@ -1,0 +1,47 @@
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import { tokenPrefix } from "../../Schemas/Token.ts"
+import type { RequestFacts } from "../../Services/RequestFacts.ts"
+
+const longestPath = 200
+
+/** Without the query, which may hold anything, and without a token that somebody took for a path. */
+export const pathOf = (url: string): string => {
+  const path = URL.parse(url, "http://localhost")?.pathname ?? ""
+  return path
+    .replaceAll(new RegExp(`${tokenPrefix}[\\w-]{22,}`, "gu"), `${tokenPrefix}…`)
+    .slice(0, longestPath)
+}
+
+/**
+ * One line per request at `debug`, and where a right was refused another at `info` (CONTRACT.md section 13). Costs
+ * nothing where neither is written.
+ */
+export const log = (
+  request: HttpServerRequest,
+  answer: { readonly status: number; readonly code: string | undefined; readonly millis: number },
+  facts: RequestFacts
+): Effect.Effect<void> => {
+  const { code, millis, status } = answer
+  const about = () => ({ method: request.method, path: pathOf(request.url), status, ...facts })
+  const access = whereEnabled("Debug", () =>
+    Effect.annotateLogs(Effect.logDebug("a request was answered"), {
+      ...about(),
+      durationMs: Math.round(millis)
+    })
+  )
+  if (status !== 401 && status !== 403) return access
+  const refusal = whereEnabled("Info", () =>
+    Effect.annotateLogs(Effect.logInfo("a request was refused"), {
+      ...about(),
+      code,
+      ...(Option.isSome(request.remoteAddress) && { address: request.remoteAddress.value })
+    })
+  )
+  return Effect.andThen(access, refusal)
+}
+
+const whereEnabled = (level: LogLevel.LogLevel, write: () => Effect.Effect<void>) =>
+  Effect.flatMap(LogLevel.isEnabled(level), (isEnabled) => (isEnabled ? write() : Effect.void))

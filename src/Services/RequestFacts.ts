@@ -1,0 +1,21 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+
+/** What becomes known of a request while it is answered: who asks, and the workspace that it is about. */
+export interface RequestFacts {
+  userId?: UserId
+  workspaceId?: WorkspaceId
+}
+
+/** The request that is being answered, for its line in the log; without one nobody keeps what is known. */
+export class CurrentRequest extends Context.Reference<RequestFacts | undefined>(
+  "agentd/Services/CurrentRequest",
+  { defaultValue: () => undefined }
+) {}
+
+/** Keeps what became known. The last word counts. */
+export const tell = (facts: RequestFacts): Effect.Effect<void> =>
+  Effect.map(CurrentRequest, (current) => {
+    if (current !== undefined) Object.assign(current, facts)
+  })

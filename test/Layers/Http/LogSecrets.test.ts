@@ -1,0 +1,53 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { makeLog } from "../../support/Log.ts"
+import { layerOffline, makeTenant } from "../../support/Service.ts"
+import { dataOf, makeWeb } from "../../support/Web.ts"
+
+const canary = "canary-5b1e77a0"
+
+describe("the log, at every level", () => {
+  it.live("has neither credentials nor texts of users", () => {
+    const log = makeLog()
+    return Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const other = `agentd_${"k".repeat(30)}${canary}`
+      const post = (path: string, json: object) =>
+        send("POST", path, { token, json: { workspaceId, ...json } })
+      const requests = [
+        send("GET", `/api/agents?workspaceId=${workspaceId}&token=${canary}`, { token: other }),
+        send("GET", "/api/agents", { headers: { cookie: `session=${other}` } }),
+        send("GET", `/api/agents?workspaceId=${canary}`, { token }),
+        send("GET", `/nothing/${other}?q=${canary}`),
+        send("POST", "/api/agents", { token, body: `{"name":"${canary}` }),
+        post("/api/agents", { name: canary, description: canary, systemPrompt: canary }),
+        post("/api/agents", { name: canary.repeat(20) }),
+        post("/api/provider-keys", { name: canary, provider: "openai", model: "m", apiKey: canary }),
+        post("/api/connectors", {
+          name: canary,
+          providerId: "x",
+          type: "mcp",
+          metadata: { url: "http://127.0.0.1:1/", credential: canary, headers: { "x-key": canary } }
+        }),
+        post("/api/connectors", { name: canary, providerId: "x", type: "api", credential: canary }),
+        post("/api/tasks", { prompt: `${canary}\ncall remember {"key":"k","value":"${canary}"}` }),
+        post("/api/tasks", { prompt: `call ${canary} {"a":"${canary}"}` }),
+        post("/api/chat/messages", { content: `${canary}\ncall recall {"query":"${canary}"}` }),
+        post("/api/chat/messages", { content: canary, conversationId: canary }),
+        send("GET", `/api/chat/memory?workspaceId=${workspaceId}&key=${canary}`, { token })
+      ]
+      for (const request of requests) yield* request
+      const made = dataOf<{ token: string }>(yield* post("/api/tokens", { name: canary }))
+      yield* send("POST", "/api/session", { json: { token: made.token } })
+      assert.isAbove(log.entries.length, requests.length)
+      for (const line of log.lines) {
+        for (const secret of [token, made.token, other.slice(0, 40)]) assert.notInclude(line, secret)
+        // A workspace that a caller names is the one thing of it that is told.
+        if (!line.includes("a request was")) assert.notInclude(line, canary)
+      }
+      const named = log.facts().filter((facts) => JSON.stringify(facts).includes(canary))
+      for (const { workspaceId } of named) assert.strictEqual(workspaceId, canary)
+    }).pipe(Effect.provide(layerOffline()), Effect.provide(log.layer))
+  })
+})
