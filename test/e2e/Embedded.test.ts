@@ -37,6 +37,8 @@ describe("the service on the embedded database", () => {
     assert.strictEqual(server.stdout().match(/^agentd listening on /gm)?.length, 1)
     const [, url, token, body] =
       /curl -N (\S+) -H 'Authorization: Bearer (\S+)' .* -d '(.*)'$/m.exec(server.stdout()) ?? []
+    assert.include(server.stdout(), `${server.baseUrl}/docs`)
+    assert.include(server.stdout(), "offline provider answers")
     const answer = await fetch(url ?? "", {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },

@@ -2,10 +2,14 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AccountError, Credentials } from "../../Schemas/Account.ts"
+import type { AnsweringModel } from "../../Schemas/AnsweringModel.ts"
+import { modelChoice } from "../../Schemas/ModelChoice.ts"
 import { Email } from "../../Schemas/User.ts"
 import { Accounts } from "../../Services/Accounts.ts"
+import { Inference } from "../../Services/Inference.ts"
 import { UserRepo } from "../../Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../Services/WorkspaceRepo.ts"
 import { writeStdout } from "../Output.ts"
@@ -16,8 +20,8 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Credentials))
 const email = "owner@localhost"
 
 /**
- * On an empty embedded database: one user, workspace and token, kept in `credentials.json` (0600), and a
- * line to paste. Later starts only keep the `baseUrl` in that file true. One that was killed in between has left a
+ * On an empty embedded database: one user, workspace and token, kept in `credentials.json` (0600), a line to paste,
+ * where the documentation is, and which model answers. Later starts only keep the `baseUrl` in that file true. One that was killed in between has left a
  * beginning of the file, at which the next start makes another token. What is no file of ours is not written over.
  */
 export const welcome = Effect.fn("FirstStart.welcome")(function* (dataDir: string, baseUrl: string) {
@@ -54,11 +58,38 @@ const anotherToken = Effect.gen(function* () {
   return { userId: made.userId, workspaceId: workspace.id, token: made.token }
 })
 
-const tell = (path: string, credentials: Credentials) =>
-  Effect.suspend(() => {
-    write(path, credentials)
-    return writeStdout(`\nYour credentials are in ${path}. Try:\n\n  ${curlLine(credentials)}\n`)
-  })
+const tell = Effect.fnUntraced(function* (path: string, credentials: Credentials) {
+  write(path, credentials)
+  const choice = modelChoice(credentials.workspaceId, null, {})
+  const model = yield* Effect.result((yield* Inference).model(choice))
+  const answering = Result.isSuccess(model) ? model.success.answeredBy : model.failure.error
+  yield* writeStdout(greeting(path, credentials, answering))
+})
+
+/** What to paste, where the documentation is, and which model answers where nobody names one, or why none can. */
+export const greeting = (
+  path: string,
+  credentials: Credentials,
+  answering: AnsweringModel | string
+): string =>
+  `
+Your credentials are in ${path}. Try:
+
+  ${curlLine(credentials)}
+
+Every endpoint, to read and to try: ${credentials.baseUrl}/docs
+${modelLine(answering)}
+`
+
+const modelLine = (answering: AnsweringModel | string): string => {
+  if (typeof answering === "string") return `No model answers yet: ${answering}`
+  const { model, provider } = answering
+  return provider === "offline"
+    ? "The built-in offline provider answers: it is no model and says so. For a model set OPENAI_API_KEY,\n" +
+        "ANTHROPIC_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY (or OPENAI_BASE_URL and AGENTD_DEFAULT_MODEL, for Ollama\n" +
+        "and the like) and start again."
+    : `The model that answers: ${model} (${provider}). AGENTD_DEFAULT_PROVIDER and AGENTD_DEFAULT_MODEL set another.`
+}
 
 /** A line that can be pasted into a shell as it is. */
 export const curlLine = ({ baseUrl, token, workspaceId }: Credentials): string =>

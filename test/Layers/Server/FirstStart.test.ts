@@ -4,7 +4,8 @@ import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { welcome } from "../../../src/Layers/Server/FirstStart.ts"
+import { greeting, welcome } from "../../../src/Layers/Server/FirstStart.ts"
+import { UserId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { Accounts } from "../../../src/Services/Accounts.ts"
 import { Auth } from "../../../src/Services/Auth.ts"
 import { UserRepo } from "../../../src/Services/UserRepo.ts"
@@ -33,6 +34,22 @@ const work = Effect.fnUntraced(function* (file: string) {
 })
 
 describe("the first start", () => {
+  it("says what to paste, where the documentation is, and which model answers or why none does", () => {
+    const [userId, workspaceId] = [UserId.make("user_1"), WorkspaceId.make("ws_1")]
+    const credentials = { baseUrl, userId, workspaceId, token: "agentd_1" }
+    const said = (answering: Parameters<typeof greeting>[2]) =>
+      greeting("/data/credentials.json", credentials, answering)
+    const offline = said({ provider: "offline", model: "offline", providerKeyId: null })
+    assert.include(offline, "Your credentials are in /data/credentials.json.")
+    assert.match(offline, /^ {2}curl -N .* 'Authorization: Bearer agentd_1'/m)
+    assert.include(offline, `${baseUrl}/docs`)
+    assert.match(offline, /offline provider answers.*OPENAI_API_KEY/s)
+    const model = said({ provider: "anthropic", model: "claude", providerKeyId: null })
+    assert.match(model, /^The model that answers: claude \(anthropic\)\./m)
+    assert.notInclude(model, "offline")
+    assert.match(said("selectedModel: is needed"), /^No model answers yet: selectedModel: is needed$/m)
+  })
+
   it.effect("leaves credentials that work, and later ones keep their address true", () =>
     Effect.gen(function* () {
       const { file, path } = yield* folder
