@@ -7,6 +7,7 @@ import { Chat } from "./Chat.ts"
 import { Connectors } from "./Connectors.ts"
 import { CronJobs } from "./CronJobs.ts"
 import { completeDocument } from "./Document.ts"
+import { eventComponents } from "./EventStream.ts"
 import { Memory } from "./Memory.ts"
 import { Projects } from "./Projects.ts"
 import { ProviderKeys } from "./ProviderKeys.ts"
@@ -33,6 +34,7 @@ export const Api = HttpApi.make("agentd")
   .add(Tokens)
   .add(Session)
   .add(System)
+  .annotate(HttpApi.AdditionalSchemas, eventComponents)
   .annotateMerge(
     OpenApi.annotations({
       title: "agentd",

@@ -1,23 +1,17 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
-import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { Conversation, SendMessage } from "../Schemas/Conversation.ts"
 import type { ConversationId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { BusyOrInactive, NotFound } from "./Errors.ts"
+import { chatStream, EventStream, tells } from "./EventStream.ts"
 import { data, listQuery, pathId, removed } from "./Fields.ts"
 import { paging } from "./Paging.ts"
 
 const conversations = "/api/chat/conversations"
 const pages = paging(50)
-
-/** Server-Sent Events as CONTRACT.md section 7 frames them: with ids and comment lines. */
-export const EventStream = HttpApiSchema.WithHeaders(
-  HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
-  { "cache-control": Schema.Literal("no-cache"), "x-accel-buffering": Schema.Literal("no") }
-)
 
 export const Chat = HttpApiGroup.make("chat")
   .add(
@@ -32,7 +26,8 @@ export const Chat = HttpApiGroup.make("chat")
           "Server-Sent Events `conversation`, `status`, `tool_call`, `tool_result`, then exactly one of " +
           "`done` and `error`. `autonomyLevel` is `semi-autonomous` unless given, as for tasks. The first " +
           "`status` has `unavailableConnectors` (`id`, `name`) if the answer has to do without their tools. " +
-          "A client that leaves loses nothing: the reply is finished and stored."
+          "A client that leaves loses nothing: the reply is finished and stored.",
+        transform: tells(chatStream)
       })
     ),
     HttpApiEndpoint.get("list", conversations, {

@@ -1,5 +1,6 @@
 import type { OpenAPISpec, OpenAPISpecMethodName } from "effect/http-api/OpenApi"
-import { type ExampleSchema, makeExample } from "./Examples.ts"
+import { eventStreamType } from "./EventStream.ts"
+import { componentOf, type ExampleSchema, makeExample } from "./Examples.ts"
 
 interface Content {
   readonly schema?: ExampleSchema
@@ -21,11 +22,24 @@ interface Operation {
  */
 export const completeDocument = (given: Record<string, unknown>): Record<string, unknown> => {
   const document = withoutClosedObjects({ ...given, servers: [{ url: "/" }] }) as unknown as OpenAPISpec
-  const exampleOf = makeExample(document.components.schemas as Readonly<Record<string, ExampleSchema>>)
+  const components = document.components.schemas as Readonly<Record<string, ExampleSchema>>
+  const exampleOf = makeExample(components)
+
+  /** Of a stream one for each kind of data, by the name of its schema. */
+  const examplesOf = (schema: ExampleSchema) => ({
+    examples: Object.fromEntries(
+      (components[componentOf(schema) ?? ""]?.anyOf ?? []).map((data) => [
+        componentOf(data),
+        { value: exampleOf(data) }
+      ])
+    )
+  })
 
   const withExample = (content: Answer["content"]) =>
-    mapped(content ?? {}, (media) => {
-      const example = media.schema === undefined ? undefined : exampleOf(media.schema)
+    mapped(content ?? {}, (media, contentType) => {
+      if (media.schema === undefined) return media
+      if (contentType === eventStreamType) return { ...media, ...examplesOf(media.schema) }
+      const example = exampleOf(media.schema)
       return example === undefined ? media : { ...media, example }
     })
 

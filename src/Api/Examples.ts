@@ -120,6 +120,27 @@ const values: Readonly<Record<string, Schema.Json>> = {
   "ProviderKey.id": "pkey_01m7zt5r3p8v4kq2n6w9x1y0zp",
   "ProviderKey.name": "Anthropic",
   "CreateProviderKey.name": "Anthropic",
+  messageId: "msg_01m7zt5r3p8v4kq2n6w9x1y0zk",
+  turnId: "turn_01m7zt5r3p8v4kq2n6w9x1y0zr",
+  created: true,
+  unavailableConnectors: [{ id: "conn_01m7zt5r3p8v4kq2n6w9x1y0zg", name: "docs" }],
+  delta: "Nothing happened",
+  isError: false,
+  durationMs: 2,
+  "ToolCallEventData.id": "call_01m7zt5r3p8v4kq2n6w9x1y0zf",
+  "ToolCallEventData.name": "docs__write",
+  "ToolResultEventData.id": "call_01m7zt5r3p8v4kq2n6w9x1y0zf",
+  "ToolResultEventData.name": "docs__write",
+  "ToolResultEventData.result": { written: true },
+  "DoneEventData.message": {
+    id: "msg_01m7zt5r3p8v4kq2n6w9x1y0zk",
+    role: "ASSISTANT",
+    content: "Nothing happened in the night.",
+    createdAt: later
+  },
+  "ErrorEventData.error": "the answer was cancelled",
+  "ErrorEventData.code": "cancelled",
+  "TaskDoneEventData.output": "Nothing happened in the night.",
   "Run.id": "run_01m7zt5r3p8v4kq2n6w9x1y0ze",
   "Run.status": "PENDING",
   "RunDetail.id": "run_01m7zt5r3p8v4kq2n6w9x1y0ze",
@@ -138,11 +159,15 @@ const values: Readonly<Record<string, Schema.Json>> = {
   "UpdateWorkspace.name": "Newsroom"
 }
 
+const isNullable = ({ anyOf }: ExampleSchema) => anyOf?.some(({ type }) => type === "null") === true
+
+/** The name of the component that a schema refers to. */
+export const componentOf = ({ $ref }: ExampleSchema): string | undefined =>
+  $ref?.slice($ref.lastIndexOf("/") + 1)
+
 /** Where nothing is said of a field: what its schema tells by itself. */
-const simplest = (schema: ExampleSchema): Schema.Json | undefined => {
-  if (schema.enum !== undefined) return schema.enum[0]
-  return schema.anyOf?.some(({ type }) => type === "null") === true ? null : undefined
-}
+const simplest = (schema: ExampleSchema): Schema.Json | undefined =>
+  isNullable(schema) ? null : schema.enum?.[0]
 
 /**
  * An example of what a schema describes. A field that nothing is known of is left out: a test finds it, since the
@@ -150,14 +175,14 @@ const simplest = (schema: ExampleSchema): Schema.Json | undefined => {
  */
 export const makeExample = (components: Readonly<Record<string, ExampleSchema>>) => {
   const exampleOf = (schema: ExampleSchema, component?: string): Schema.Json | undefined => {
-    if (schema.$ref !== undefined) {
-      const name = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)
-      return exampleOf(components[name] ?? {}, name)
-    }
+    const name = componentOf(schema)
+    if (name !== undefined) return exampleOf(components[name] ?? {}, name)
     if (schema.items !== undefined) {
       const item = exampleOf(schema.items)
       return item === undefined ? [] : [item]
     }
+    const [first] = schema.anyOf ?? []
+    if (first !== undefined && !isNullable(schema)) return exampleOf(first, component)
     if (schema.properties === undefined) return simplest(schema)
     const fields = Object.entries(schema.properties).flatMap(([name, field]) => {
       const value = values[`${component}.${name}`] ?? values[name]

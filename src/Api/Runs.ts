@@ -6,8 +6,8 @@ import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, type RunId } from "../Schemas/Ids.ts"
 import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { EventStream } from "./Chat.ts"
 import { NotFound, RunFinished } from "./Errors.ts"
+import { EventStream, runStream, tells } from "./EventStream.ts"
 import { extension } from "./Extension.ts"
 import { data, listQuery, pathId, wholeNumber } from "./Fields.ts"
 import { paging } from "./Paging.ts"
@@ -71,6 +71,7 @@ export const Runs = HttpApiGroup.make("runs")
           "Server-Sent Events `status`, `tool_call`, `tool_result` (of a chat turn `conversation` first), then " +
           "exactly one of `done` and `error`. `Last-Event-ID` takes a stream up again behind that event; behind " +
           "the end the answer is a 204, at which an `EventSource` stops.",
+        transform: tells(runStream),
         ...extension
       })
     )

@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { ChatEvent, errorEvent } from "./ChatEvent.ts"
+import { ChatEvent, errorEvent, event } from "./ChatEvent.ts"
 import type { ConnectorReference } from "./Connector.ts"
 import { type MessageId, RunId } from "./Ids.ts"
 import type { StoredRun, Turn } from "./Run.ts"
@@ -8,15 +8,19 @@ import { Usage } from "./Usage.ts"
 
 /** What a run tells while it works: of a turn the events of the chat stream, of a task the same without a message. */
 export const RunEvent = Schema.Union([
-  ChatEvent,
-  Schema.Struct({
-    event: Schema.Literal("status"),
-    data: Schema.Struct({ status: Schema.Literal("responding"), delta: Schema.String })
-  }),
-  Schema.Struct({
-    event: Schema.Literal("done"),
-    data: Schema.Struct({ runId: RunId, output: Schema.String, usage: Usage })
-  })
+  ...ChatEvent.members,
+  event(
+    "status",
+    Schema.Struct({ status: Schema.Literal("responding"), delta: Schema.String }).annotate({
+      identifier: "TaskStatusEventData"
+    })
+  ),
+  event(
+    "done",
+    Schema.Struct({ runId: RunId, output: Schema.String, usage: Usage }).annotate({
+      identifier: "TaskDoneEventData"
+    })
+  )
 ])
 export type RunEvent = typeof RunEvent.Type
 

@@ -4,6 +4,7 @@ import { resolve } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Api } from "../../src/Api/Api.ts"
+import { chatEvents } from "./Specification.ts"
 
 const root = resolve(import.meta.dirname, "../..")
 
@@ -29,6 +30,41 @@ const resourceOf = (path: string) =>
   Object.entries(resources)
     .filter(([place]) => path === place || path.startsWith(`${place}/`))
     .sort(([a], [b]) => b.length - a.length)[0]?.[1]
+
+/** CONTRACT.md section 2, and what ends approvals and runs that are over. */
+const errorCodes = [
+  "400 invalid_input",
+  "401 unauthenticated",
+  "403 forbidden",
+  "403 plan_limit_exceeded",
+  "404 not_found",
+  "409 conversation_busy",
+  "409 agent_inactive",
+  "409 approval_decided",
+  "409 run_finished",
+  "503 unavailable"
+]
+
+interface Header {
+  readonly required: boolean
+  readonly schema: { readonly enum: ReadonlyArray<string> }
+}
+
+interface Component {
+  readonly $ref?: string
+  readonly anyOf?: ReadonlyArray<Component>
+  readonly required?: ReadonlyArray<string>
+  readonly properties?: {
+    readonly event?: { readonly enum: ReadonlyArray<string> }
+    readonly data?: Component
+  }
+}
+
+interface StreamMedia {
+  readonly schema: Component
+  readonly "x-oai-itemSchema": Component
+  readonly examples: Readonly<Record<string, { readonly value: unknown }>>
+}
 
 describe("openapi.json", () => {
   const document = OpenApi.fromApi(Api)
@@ -77,6 +113,55 @@ describe("openapi.json", () => {
       }
       for (const answer of Object.values(responses))
         assert.property(answer.headers, "x-request-id", operationId)
+    }
+  })
+
+  it("says of each error answer which codes a program may see", () => {
+    const codes = new Set<string>()
+    for (const { operationId, responses } of operations) {
+      for (const [status, answer] of Object.entries(responses)) {
+        const header = answer.headers?.["x-error-code"] as Header | undefined
+        assert.strictEqual(header !== undefined, status >= "4", `${operationId} ${status}`)
+        if (header === undefined) continue
+        assert.isTrue(header.required)
+        assert.isNotEmpty(header.schema.enum)
+        for (const code of header.schema.enum) codes.add(`${status} ${code}`)
+      }
+    }
+    assert.sameMembers(Array.from(codes), errorCodes)
+  })
+
+  it("names the events of both streams, and shows one of each", () => {
+    const { schemas } = document.components as unknown as { readonly schemas: Record<string, Component> }
+    const ofComponent = ({ $ref = "" }: { readonly $ref?: string }) =>
+      $ref.replace("#/components/schemas/", "")
+    const streams = operations.flatMap(({ operationId, responses }) => {
+      const stream = responses["200"]?.content?.["text/event-stream"] as unknown as StreamMedia | undefined
+      return stream === undefined ? [] : [[operationId, stream] as const]
+    })
+    assert.deepStrictEqual(
+      streams.map(([operationId, media]) => [
+        operationId,
+        ofComponent(media.schema),
+        ofComponent(media["x-oai-itemSchema"])
+      ]),
+      [
+        ["runs.events", "RunEventData", "RunEvent"],
+        ["chat.send", "ChatEventData", "ChatEvent"]
+      ]
+    )
+    for (const [operationId, { examples, schema, "x-oai-itemSchema": frame }] of streams) {
+      const frames = schemas[ofComponent(frame)]?.anyOf ?? []
+      assert.deepStrictEqual(
+        Array.from(new Set(frames.map(({ properties }) => properties?.event?.enum[0]))),
+        chatEvents,
+        operationId
+      )
+      for (const { required } of frames) assert.deepStrictEqual(required, ["id", "event", "data"])
+      const names = frames.map(({ properties }) => ofComponent(properties?.data ?? {}))
+      assert.deepStrictEqual((schemas[ofComponent(schema)]?.anyOf ?? []).map(ofComponent), names)
+      assert.deepStrictEqual(Object.keys(examples), names)
+      for (const name of names) assert.isDefined(examples[name]?.value, `${operationId} ${name}`)
     }
   })
 
