@@ -3,24 +3,35 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Auth from "./Layers/Auth.ts"
 import * as Database from "./Layers/Database.ts"
 import * as Environment from "./Layers/Environment.ts"
+import { environment } from "./Layers/Inference/Environment.ts"
+import * as Doctor from "./Layers/Operator/Commands/Doctor.ts"
 import * as Presenter from "./Layers/Operator/Commands/Presenter.ts"
+import * as SecretsCommands from "./Layers/Operator/Commands/Secrets.ts"
 import * as Tokens from "./Layers/Operator/Commands/Tokens.ts"
 import * as Users from "./Layers/Operator/Commands/Users.ts"
 import * as Workspaces from "./Layers/Operator/Commands/Workspaces.ts"
 import * as Execute from "./Layers/Operator/Execute.ts"
+import { problemsOf } from "./Layers/Operator/Problems.ts"
 import { serverRuns } from "./Layers/Operator/Reach.ts"
+import * as Resealing from "./Layers/Operator/Secrets.ts"
 import * as Transfer from "./Layers/Operator/Transfer.ts"
 import { writeStdout } from "./Layers/Output.ts"
+import * as Embedded from "./Layers/Repo/Postgres/Embedded.ts"
 import * as Repo from "./Layers/Repo.ts"
-import { runMain, Serving } from "./Layers/Runtime.ts"
+import { runMain, Serving, sentenceOf } from "./Layers/Runtime.ts"
+import * as Ring from "./Layers/SecretBox/Ring.ts"
+import * as SecretBox from "./Layers/SecretBox.ts"
 import * as Settings from "./Layers/Settings.ts"
 import type { AccountCommand } from "./Schemas/Account.ts"
 import { version } from "./Schemas/Version.ts"
 import { Accounts } from "./Services/Accounts.ts"
+import { DatabaseReport } from "./Services/DatabaseReport.ts"
 import { Ids } from "./Services/Ids.ts"
+import { Secrets } from "./Services/Secrets.ts"
 
 const layerDatabase = Database.layer.pipe(Layer.provide(Settings.layer))
 
@@ -32,6 +43,12 @@ const layerAccounts = Accounts.layer.pipe(
 )
 
 const execute = (command: AccountCommand) => Execute.execute(command, Effect.provide(layerAccounts))
+
+const layerSecrets = Secrets.layer.pipe(
+  Layer.provide(SecretBox.layer),
+  Layer.provide(layerRepos),
+  Layer.provide(Settings.layer)
+)
 
 const serve = Command.make("serve", {}, () =>
   Effect.gen(function* () {
@@ -64,24 +81,72 @@ const importing = Command.make(
   ({ file }) => Transfer.importData(file, Effect.provide(layerRepos))
 ).pipe(Command.withDescription("Read an export into an empty database"))
 
+/** Keys as they are: none is made, and what they can't open is what is asked for. */
+const layerKeys = Layer.unwrap(
+  Effect.map(SecretBox.keys, ({ former, given }) =>
+    Ring.layer({ current: Option.getOrUndefined(given), former })
+  )
+)
+
+const look = Effect.gen(function* () {
+  const database = yield* (yield* DatabaseReport).facts
+  const secrets = database.schema === null ? undefined : yield* (yield* Secrets).check
+  return { database, secrets }
+}).pipe(
+  Effect.provide(
+    Secrets.layer.pipe(
+      Layer.provide(layerKeys),
+      Layer.provideMerge(Repo.layerReport),
+      Layer.provide(Database.layerAsItIs),
+      Layer.provide(Settings.layer)
+    )
+  )
+)
+
+const ways = {
+  settings: problemsOf({
+    environment: process.env,
+    mistakes: Environment.mistakes,
+    settings: Environment.layerUnchecked,
+    sentenceOf,
+    checks: [
+      Effect.scoped(Layer.build(Settings.layer)),
+      Settings.allowLostSecrets,
+      environment,
+      Effect.flatMap(SecretBox.keys, ({ former, given }) => Ring.idsOf([...Option.toArray(given), ...former]))
+    ]
+  }),
+  key: Effect.map(SecretBox.keys, ({ file, given, place }) => ({
+    place,
+    isThere: Option.isSome(given),
+    isMade: file !== undefined
+  })),
+  look,
+  hasDatabase: Embedded.isThere,
+  sentenceOf
+}
+
+/** With the settings of the environment, which have to be right; help and `doctor` are there without. */
+const settled = <const Name extends string, Input, ContextInput, E, R>(
+  command: Command.Command<Name, Input, ContextInput, E, R>
+) => Command.provide(command, Environment.layer(process.env))
+
 const agentd = Command.make("agentd").pipe(
   Command.withDescription("Orchestrates AI agents over REST"),
   Command.withSubcommands([
-    serve,
-    migrate,
-    Users.bootstrap(execute),
-    exporting,
-    importing,
-    Users.user(execute),
-    Tokens.token(execute),
-    Workspaces.workspace(execute)
+    settled(serve),
+    settled(migrate),
+    settled(Users.bootstrap(execute)),
+    settled(exporting),
+    settled(importing),
+    settled(Users.user(execute)),
+    settled(Tokens.token(execute)),
+    settled(Workspaces.workspace(execute)),
+    settled(SecretsCommands.secrets((newKey) => Resealing.reseal(newKey, Effect.provide(layerSecrets)))),
+    Doctor.doctor(ways)
   ])
 )
 
 runMain(
-  Command.run(agentd, { version }).pipe(
-    Effect.provide(Presenter.layer),
-    Effect.provide(NodeServices.layer),
-    Effect.provide(Environment.layer(process.env))
-  )
+  Command.run(agentd, { version }).pipe(Effect.provide(Presenter.layer), Effect.provide(NodeServices.layer))
 )

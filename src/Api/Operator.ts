@@ -4,6 +4,8 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import { AccountCommand, AccountError, AccountResult } from "../Schemas/Account.ts"
+import { DatabaseFacts } from "../Schemas/Doctor.ts"
+import { SecretsError, SecretsReport } from "../Schemas/Secrets.ts"
 import { TransferError } from "../Schemas/Transfer.ts"
 import { Unavailable } from "./Errors.ts"
 
@@ -17,6 +19,19 @@ export const OperatorApi = HttpApi.make("agentd-operator").add(
       payload: AccountCommand,
       success: AccountResult,
       error: [AccountError.pipe(HttpApiSchema.status(422)), Unavailable]
+    })
+  ),
+  HttpApiGroup.make("secrets").add(
+    HttpApiEndpoint.post("reseal", "/secrets", {
+      payload: Schema.Struct({ newKey: Schema.Boolean }),
+      success: SecretsReport,
+      error: [SecretsError.pipe(HttpApiSchema.status(422)), Unavailable]
+    })
+  ),
+  HttpApiGroup.make("doctor").add(
+    HttpApiEndpoint.post("look", "/doctor", {
+      success: Schema.Struct({ database: DatabaseFacts, secrets: SecretsReport }),
+      error: Unavailable
     })
   ),
   HttpApiGroup.make("transfer").add(

@@ -16,6 +16,7 @@ import { Projects } from "../Services/Projects.ts"
 import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { References } from "../Services/References.ts"
 import { Runs } from "../Services/Runs.ts"
+import { Secrets } from "../Services/Secrets.ts"
 import { Tokens } from "../Services/Tokens.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
@@ -34,6 +35,7 @@ const useCases = Layer.mergeAll(
   Projects.layer,
   ProviderKeys.layer,
   Runs.layer,
+  Secrets.layer,
   Tokens.layer,
   Workspaces.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(References.layer, Access.layer)))

@@ -24,3 +24,12 @@ export const layer = Layer.unwrap(
     return chosen as Layer.Layer<Layer.Success<Database>, Layer.Error<Database>, Layer.Services<Database>>
   })
 )
+
+/** The same database as it is, which is not migrated; the embedded one has to be there. */
+export const layerAsItIs = Layer.unwrap(
+  Effect.map(database, ({ dataDir, url }) => {
+    type Found = ReturnType<typeof Remote.layerAsItIs> | ReturnType<typeof Embedded.layerAsItIs>
+    const chosen: Found = Option.isSome(url) ? Remote.layerAsItIs(url.value) : Embedded.layerAsItIs(dataDir)
+    return chosen as Layer.Layer<Layer.Success<Found>, Layer.Error<Found>, Layer.Services<Found>>
+  })
+)

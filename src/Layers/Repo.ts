@@ -6,3 +6,6 @@ export const layerMemory = InMemory.layer
 
 /** Every repository over a migrated PostgreSQL, embedded or not. */
 export const layerPostgres = Postgres.layer
+
+/** What can be asked of a PostgreSQL that is not migrated. */
+export const layerReport = Postgres.layerReport

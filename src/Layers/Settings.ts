@@ -65,6 +65,9 @@ export const address = Config.all({
   port: whole("PORT")
 })
 
+/** Connections of a node to PostgreSQL. */
+export const databasePool = whole("AGENTD_DATABASE_POOL")
+
 const { defaults } = Settings
 
 /** The settings of this process, from its environment. */
@@ -98,7 +101,7 @@ export const layer = Layer.effect(
       toolTimeoutMillis: yield* time("AGENTD_TOOL_TIMEOUT_SECONDS"),
       toolWaitMillis: yield* time("AGENTD_TOOL_WAIT_SECONDS"),
       allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES"),
-      databasePool: yield* whole("AGENTD_DATABASE_POOL"),
+      databasePool: yield* databasePool,
       maxOutputLength: defaults.maxOutputLength,
       databaseTimeoutMillis
     })

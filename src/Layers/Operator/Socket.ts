@@ -7,7 +7,10 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { OperatorApi } from "../../Api/Operator.ts"
+import { Unavailable } from "../../Schemas/Errors.ts"
 import { Accounts } from "../../Services/Accounts.ts"
+import { DatabaseReport } from "../../Services/DatabaseReport.ts"
+import { Secrets } from "../../Services/Secrets.ts"
 import { Transfer } from "../../Services/Transfer.ts"
 import { exportTo } from "./Export.ts"
 
@@ -27,6 +30,29 @@ const accountHandlers = HttpApiBuilder.group(
   Effect.fn(function* (group) {
     const accounts = yield* Accounts
     return group.handle("execute", ({ payload }) => accounts.execute(payload))
+  })
+)
+
+const secretsHandlers = HttpApiBuilder.group(
+  OperatorApi,
+  "secrets",
+  Effect.fn(function* (group) {
+    const secrets = yield* Secrets
+    return group.handle("reseal", ({ payload }) => secrets.reseal(payload.newKey))
+  })
+)
+
+const doctorHandlers = HttpApiBuilder.group(
+  OperatorApi,
+  "doctor",
+  Effect.fn(function* (group) {
+    const report = yield* DatabaseReport
+    const secrets = yield* Secrets
+    return group.handle("look", () =>
+      Effect.all({ database: report.facts, secrets: secrets.check }).pipe(
+        Effect.catchTag("DatabaseSilent", ({ cause }) => new Unavailable({ error: String(cause) }))
+      )
+    )
   })
 )
 
@@ -63,7 +89,9 @@ export const layer = (dataDir: string) => {
     return createServer().once("listening", () => chmodSync(path, 0o600))
   }
   return HttpRouter.serve(
-    HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide([accountHandlers, transferHandlers])),
+    HttpApiBuilder.layer(OperatorApi).pipe(
+      Layer.provide([accountHandlers, secretsHandlers, doctorHandlers, transferHandlers])
+    ),
     {
       disableListenLog: true,
       disableLogger: true

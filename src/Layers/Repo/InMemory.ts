@@ -5,6 +5,7 @@ import * as ConnectorRepo from "./InMemory/ConnectorRepo.ts"
 import * as ConversationRepo from "./InMemory/ConversationRepo.ts"
 import * as CronFireRepo from "./InMemory/CronFireRepo.ts"
 import * as CronJobRepo from "./InMemory/CronJobRepo.ts"
+import * as DatabaseReport from "./InMemory/DatabaseReport.ts"
 import * as MemoryRepo from "./InMemory/MemoryRepo.ts"
 import * as ProjectRepo from "./InMemory/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./InMemory/ProviderKeyRepo.ts"
@@ -29,6 +30,7 @@ export const layer = Layer.mergeAll(
   ConversationRepo.layer,
   CronFireRepo.layer,
   CronJobRepo.layer,
+  DatabaseReport.layer,
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,

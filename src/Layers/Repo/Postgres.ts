@@ -6,6 +6,7 @@ import * as ConversationRepo from "./Postgres/ConversationRepo.ts"
 import * as CronFireRepo from "./Postgres/CronFireRepo.ts"
 import * as CronJobRepo from "./Postgres/CronJobRepo.ts"
 import { Database, layerHealth, layerTransaction } from "./Postgres/Database.ts"
+import * as DatabaseReport from "./Postgres/DatabaseReport.ts"
 import * as MemoryRepo from "./Postgres/MemoryRepo.ts"
 import * as ProjectRepo from "./Postgres/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./Postgres/ProviderKeyRepo.ts"
@@ -29,6 +30,7 @@ export const layer = Layer.mergeAll(
   ConversationRepo.layer,
   CronFireRepo.layer,
   CronJobRepo.layer,
+  DatabaseReport.layer,
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,
@@ -43,3 +45,8 @@ export const layer = Layer.mergeAll(
   UserRepo.layer,
   WorkspaceRepo.layer
 ).pipe(Layer.provide(Database.layer))
+
+/** What can be asked of a database that is not migrated. */
+export const layerReport = Layer.merge(DatabaseReport.layer, SealedRepo.layer).pipe(
+  Layer.provide(Database.layer)
+)

@@ -9,6 +9,7 @@ import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
 import * as CronFireRepo from "../../contract/CronFireRepo.ts"
 import * as CronJobRepo from "../../contract/CronJobRepo.ts"
+import * as DatabaseReport from "../../contract/DatabaseReport.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as MemorySearch from "../../contract/MemorySearch.ts"
 import * as Order from "../../contract/Order.ts"
@@ -60,6 +61,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   SealedRepo: [SealedRepo],
   // With transactions.
   DatabaseHealth: [],
+  DatabaseReport: [DatabaseReport],
   // Signals.test.ts and Transfer.test.ts: each backend promises something else.
   Signals: [],
   Transfer: []

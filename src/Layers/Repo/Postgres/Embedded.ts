@@ -1,3 +1,4 @@
+import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -19,6 +20,8 @@ export interface EmbeddedOptions {
   readonly dataDir: string
   /** Runs before a database is made, which takes some seconds. */
   readonly onFirstStart?: Effect.Effect<void>
+  /** Whether other users are kept out of the folder from now on (true). */
+  readonly closes?: boolean
   readonly limits?: Partial<Omit<EngineOptions, "workerUrl" | "directory">>
 }
 
@@ -54,7 +57,7 @@ export const makeEngine = Effect.fnUntraced(function* (options: EmbeddedOptions)
   const directory = Path.join(dataDir, "postgres")
   yield* Folder.claim(dataDir)
   yield* Folder.check(dataDir, directory)
-  yield* Lock.acquire(dataDir)
+  yield* Lock.acquire(dataDir, options.closes)
   // What somebody has put there meanwhile counts as well.
   yield* Folder.claim(dataDir)
   if ((yield* Folder.check(dataDir, directory)) === "missing" && options.onFirstStart !== undefined) {
@@ -126,3 +129,11 @@ export const layer = <E = never>(
       return sql
     })
   )
+
+/** The database of a folder as it is, neither migrated nor looked after. */
+export const layerAsItIs = (dataDir: string) =>
+  PgClient.layerFrom(Effect.flatMap(makeEngine({ dataDir, closes: false }), makeClient))
+
+/** Whether there is a database in this data folder. Nothing is made to find out. */
+export const isThere = (dataDir: string): boolean =>
+  Fs.existsSync(Path.join(dataDir, "postgres", "PG_VERSION"))

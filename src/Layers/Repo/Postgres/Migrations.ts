@@ -21,25 +21,30 @@ const migration = (statements: ReadonlyArray<string>) =>
     for (const statement of statements) yield* sql.unsafe(statement)
   })
 
+const migrations = {
+  "0001_initial": migration(Initial.statements),
+  "0002_specification": migration(Specification.statements),
+  "0003_models": migration(Models.statements),
+  "0004_executions": migration(Executions.statements),
+  "0005_approvals": migration(Approvals.statements),
+  "0006_turns": migration(Turns.statements),
+  "0007_cron_fires": migration(CronFires.statements),
+  "0008_bindings": migration(Bindings.statements),
+  "0009_output_limits": migration(OutputLimits.statements),
+  "0010_removals": migration(Removals.statements),
+  "0011_memory_words": migration(MemoryWords.statements),
+  "0012_answering_models": migration(AnsweringModels.statements),
+  "0014_users_gone": migration(UsersGone.statements)
+}
+
+/** The number of the last one. */
+export const latest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+
 /**
  * Brings the database up to date: each migration once, in one transaction, in order. Nodes that start
  * together wait for each other on a table lock, and the later ones find nothing to do.
  */
 export const migrate = Migrator.make({})({
   table: "agentd_migrations",
-  loader: Migrator.fromRecord({
-    "0001_initial": migration(Initial.statements),
-    "0002_specification": migration(Specification.statements),
-    "0003_models": migration(Models.statements),
-    "0004_executions": migration(Executions.statements),
-    "0005_approvals": migration(Approvals.statements),
-    "0006_turns": migration(Turns.statements),
-    "0007_cron_fires": migration(CronFires.statements),
-    "0008_bindings": migration(Bindings.statements),
-    "0009_output_limits": migration(OutputLimits.statements),
-    "0010_removals": migration(Removals.statements),
-    "0011_memory_words": migration(MemoryWords.statements),
-    "0012_answering_models": migration(AnsweringModels.statements),
-    "0014_users_gone": migration(UsersGone.statements)
-  })
+  loader: Migrator.fromRecord(migrations)
 })

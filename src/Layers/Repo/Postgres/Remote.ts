@@ -40,6 +40,10 @@ export const layer = (url: Redacted.Redacted) =>
     })
   ).pipe(Layer.provide(layerMigrated(url)))
 
+/** The database at `url` as it is, on few connections; who waits for it gives up soon. */
+export const layerAsItIs = (url: Redacted.Redacted) =>
+  PgClient.layer({ url, maxConnections: 2, applicationName: "agentd doctor", connectTimeout: "10 seconds" })
+
 interface Server {
   readonly version: number
   readonly encoding: string

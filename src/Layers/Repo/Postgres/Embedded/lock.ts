@@ -22,8 +22,8 @@ const loadSqlite = (): typeof import("node:sqlite") => {
 const isBusy = (cause: unknown): boolean =>
   typeof cause === "object" && cause !== null && "errcode" in cause && cause.errcode === sqliteBusy
 
-const lock = (dataDir: string): DatabaseSync => {
-  Fs.chmodSync(dataDir, 0o700)
+const lock = (dataDir: string, closes: boolean): DatabaseSync => {
+  if (closes) Fs.chmodSync(dataDir, 0o700)
   const file = Path.join(dataDir, "lock.db")
   const { DatabaseSync } = loadSqlite()
   const database = new DatabaseSync(file)
@@ -40,13 +40,13 @@ const lock = (dataDir: string): DatabaseSync => {
 
 /**
  * Holds a data folder, which is there and agentd's (`folder.ts`), for this process
- * alone, and closes it to other users. The operating system frees the lock when the
+ * alone, and closes it to other users unless `closes` is false. The operating system frees the lock when the
  * process ends, in whatever way.
  */
-export const acquire = (dataDir: string) =>
+export const acquire = (dataDir: string, closes = true) =>
   Effect.acquireRelease(
     Effect.try({
-      try: () => lock(dataDir),
+      try: () => lock(dataDir, closes),
       catch: (cause) =>
         new EmbeddedDatabaseError({
           message: isBusy(cause)
