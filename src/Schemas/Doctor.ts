@@ -169,6 +169,7 @@ export const findingOfSecrets = ({ current, former, unreadable, unreadableIds }:
       "add the key that sealed them to AGENTD_SECRET_KEYS_OLD, or enter them again"
     )
   }
+  if (all === 0) return ok("secrets", "none stored")
   return former === 0
     ? ok("secrets", `${all} stored, all sealed with the present key`)
     : warn("secrets", `${former} of ${all} are sealed with a former key`, "run `secrets reseal`")

@@ -25,7 +25,7 @@ import { reach, serverRuns } from "./Reach.ts"
 /** Those that package.json names. */
 const neededNode = [22, 19] as const
 /** What takes longer is given up: the database is away, or frozen. */
-const lookTimeout = "60 seconds"
+const lookTimeout = "30 seconds"
 const healthTimeoutMillis = 2_000
 
 /** What the database, and the secrets in it, are found to be. */
@@ -173,14 +173,16 @@ export const examine = <E, R>(ways: Ways<E, R>) =>
       problems.length === 0
         ? [ok("settings", "no mistake in the variables")]
         : problems.map((problem) => fail("settings", problem, "see docs/operations.md"))
+    // With the keys unknown, those of another place would be looked at.
+    const areKeysKnown = !hidden.has("AGENTD_SECRET_KEY") && !hidden.has("AGENTD_SECRET_KEYS_OLD")
     const isPlaceKnown = !hidden.has("DATABASE_URL") && !hidden.has("AGENTD_DATA_DIR")
     const found = Effect.gen(function* () {
       const places = isPlaceKnown
         ? yield* placeFindings(ways)
         : [warn("database", "not looked at", "mend the settings first")]
-      const key = yield* Effect.option(ways.key)
+      const key = isPlaceKnown && areKeysKnown ? yield* Effect.option(ways.key) : Option.none()
       return [
-        ...places,
+        ...places.filter(({ check }) => areKeysKnown || check !== "secrets"),
         ...Option.toArray(
           Option.map(key, ({ isMade, isThere, place }) => findingOfKey(place, isThere, isMade))
         ),

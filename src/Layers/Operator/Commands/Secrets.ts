@@ -3,7 +3,7 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import { SecretsError, type SecretsReport } from "../../../Schemas/Secrets.ts"
 import { fieldsOf } from "../../../Schemas/Table.ts"
-import { writeStdout } from "../../Output.ts"
+import { writeStderr, writeStdout } from "../../Output.ts"
 import { json } from "./Flags.ts"
 
 const sentence = ({ former, unreadable, unreadableIds }: SecretsReport): string | undefined => {
@@ -39,6 +39,7 @@ const reseal = <E, R>(carryOut: (newKey: boolean) => Effect.Effect<SecretsReport
       )
       const error = sentence(report)
       if (error !== undefined) return yield* new SecretsError({ error })
+      yield* writeStderr("agentd: nothing stored needs a former key any more; backups from before do")
     })
   ).pipe(
     Command.withDescription(
