@@ -22,12 +22,14 @@ const levels = {
   error: "Error"
 } as const satisfies Record<string, LogLevel>
 
+const usualLog = { format: Option.none(), level: "info" } as const
+
 /**
  * The log goes to standard error, so that standard output holds only what was asked for: for people on a terminal,
- * for machines elsewhere, unless the operator says how.
+ * for machines elsewhere, unless the operator says how. What is wrong with that is told with all other settings.
  */
 const layerLogger = Layer.unwrap(
-  Effect.map(logging, ({ format, level }) => {
+  Effect.map(Effect.orElseSucceed(logging, () => usualLog), ({ format, level }) => {
     const chosen = Option.getOrElse(format, () => (process.stderr.isTTY ? "logfmt" : "json"))
     return Layer.merge(
       Logger.layer([Logger.withConsoleError(formats[chosen])]),
