@@ -7,6 +7,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { Settings } from "../../../Services/Settings.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Sessions from "./Sessions.ts"
+import * as Tls from "./Tls.ts"
 
 const oldestVersion = 15
 
@@ -16,8 +17,9 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
 }) {}
 
 /**
- * A migrated PostgreSQL 15 or newer at `url`, in UTF8 and writable when this is built, through a pool. Every statement is bounded by the server
- * as well (`statement_timeout`), so that work whose caller gave up does not go on.
+ * A migrated PostgreSQL 15 or newer at `url`, in UTF8 and writable when this is built, through a pool, all of whose
+ * sessions are reached alike (`Tls.ts`). Every statement is bounded by the server as well (`statement_timeout`), so that
+ * work whose caller gave up does not go on.
  */
 export const layer = (url: Redacted.Redacted) =>
   Layer.unwrap(
@@ -26,6 +28,7 @@ export const layer = (url: Redacted.Redacted) =>
       const milliseconds = String(databaseTimeoutMillis)
       return Sessions.layer({
         url,
+        ssl: yield* Tls.options(url),
         maxConnections: databasePool,
         applicationName: "agentd",
         keepAlive: "30 seconds",
@@ -84,6 +87,13 @@ const layerMigrated = (url: Redacted.Redacted) =>
       yield* Migrations.migrate
     })
   ).pipe(
-    Layer.provide(PgClient.layer({ url, maxConnections: 1, applicationName: "agentd migrate" })),
+    Layer.provide(
+      Layer.unwrap(
+        Effect.map(Tls.options(url), (ssl) =>
+          PgClient.layer({ url, ssl, maxConnections: 1, applicationName: "agentd migrate" })
+        )
+      )
+    ),
+    Layer.catchTag("SqlError", (error) => Layer.effectDiscard(Effect.fail(Tls.explain(url, error)))),
     Layer.fresh
   )
