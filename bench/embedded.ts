@@ -110,7 +110,13 @@ const serve = async (dataDir: string) => {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [join(root, "scripts/start.mjs")], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: undefined, AGENTD_DATA_DIR: dataDir, PORT: "0" },
+    env: {
+      ...process.env,
+      DATABASE_URL: undefined,
+      AGENTD_DATA_DIR: dataDir,
+      AGENTD_ENV_FILE: "/dev/null",
+      PORT: "0"
+    },
     stdio: ["ignore", "pipe", "inherit"]
   })
   const line = await firstLine(child, (line) => line.startsWith("agentd listening on "))

@@ -7,7 +7,7 @@
 let
   cfg = config.services.agentd;
   socket = "postgresql://agentd@localhost/agentd?host=/run/postgresql";
-  # What agentd reads from the file that NAME_FILE names (docs/operations.md).
+  # What agentd reads from the file that NAME_FILE names (docs/settings.md).
   secrets = [
     "DATABASE_URL"
     "AGENTD_SECRET_KEY"
@@ -70,7 +70,7 @@ in
       example = {
         AGENTD_RUN_CONCURRENCY = 32;
       };
-      description = "Variables of docs/operations.md that are no secrets: they are readable by all in the store.";
+      description = "Variables of docs/settings.md that are no secrets: they are readable by all in the store.";
     };
 
     environmentFile = lib.mkOption {
@@ -99,8 +99,11 @@ in
       url = lib.mkOption {
         type = lib.types.nullOr lib.types.str;
         default = null;
-        example = "postgresql://agentd@db.example.org/agentd";
-        description = "Address of the database, without a password: it is readable by all in the store.";
+        example = "postgresql://agentd@db.example.org/agentd?sslmode=verify-full";
+        description = ''
+          Address of the database, without a password: it is readable by all in the store. A server on another machine
+          is asked for TLS unless it says sslmode=disable (docs/deploy.md).
+        '';
       };
 
       urlFile = lib.mkOption {

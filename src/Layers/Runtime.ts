@@ -29,13 +29,16 @@ const usualLog = { format: Option.none(), level: "info" } as const
  * for machines elsewhere, unless the operator says how. What is wrong with that is told with all other settings.
  */
 const layerLogger = Layer.unwrap(
-  Effect.map(Effect.orElseSucceed(logging, () => usualLog), ({ format, level }) => {
-    const chosen = Option.getOrElse(format, () => (process.stderr.isTTY ? "logfmt" : "json"))
-    return Layer.merge(
-      Logger.layer([Logger.withConsoleError(formats[chosen])]),
-      Layer.succeed(References.MinimumLogLevel, levels[level])
-    )
-  })
+  Effect.map(
+    Effect.orElseSucceed(logging, () => usualLog),
+    ({ format, level }) => {
+      const chosen = Option.getOrElse(format, () => (process.stderr.isTTY ? "logfmt" : "json"))
+      return Layer.merge(
+        Logger.layer([Logger.withConsoleError(formats[chosen])]),
+        Layer.succeed(References.MinimumLogLevel, levels[level])
+      )
+    }
+  )
 )
 
 /** How a program says that it is a service from now on, for which being told to stop is the usual end. */

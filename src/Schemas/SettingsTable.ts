@@ -123,6 +123,10 @@ const place = {
       fallback: "info",
       commands: true
     }
+  ),
+  AGENTD_ENV_FILE: text(
+    "file with settings, read by `npm start` and `npm run agentd` alone; unset: `.env` beside `package.json`, if there is one; `/dev/null`: none",
+    { form: "path", problem: () => undefined, fallback: null, commands: true }
   )
 } as const satisfies Readonly<Record<string, Setting>>
 
@@ -219,7 +223,7 @@ export const groups = {
 
 /**
  * Every variable that is read, and all that is said of it: a new one is an entry here and the line of
- * `Layers/Settings.ts` that reads it by its name; then `npm run settings`.
+ * `Layers/Settings.ts` that reads it by its name; then `npm run settings`. (`scripts/load.mjs` reads one by itself.)
  */
 export const settings = { ...place, ...work, ...models } as const
 

@@ -53,6 +53,19 @@ describe("a start that can't succeed", () => {
     assert.isFalse(existsSync(path))
   })
 
+  it("is one whose file of settings is a mistake, or is not there; the environment wins over it", async () => {
+    const file = join(dataDir.path, "settings.env")
+    writeFileSync(file, "PORT=1e3\nAGENTD_DATA_DIR=' '\n")
+    const env = { AGENTD_ENV_FILE: file, DATABASE_URL: "foo" }
+    const form = "DATABASE_URL must look like postgres://user:password@host:5432/database"
+    const blank = "AGENTD_DATA_DIR must not be white space"
+    const own = await runCommand({ ...env, PORT: "0" }, "migrate")
+    assert.deepStrictEqual([own.code, own.stderr], [1, `agentd: ${form}; ${blank}\n`])
+    const gone = await runCommand({ AGENTD_ENV_FILE: `${file}.gone` }, "migrate")
+    assert.strictEqual(gone.code, 1)
+    assert.match(gone.stderr, /^agentd: the settings in \S+\.gone can't be read: ENOENT[^\n]*\n$/u)
+  })
+
   it("names the setting that a misspelt one is near to, and every other mistake, in one sentence", () =>
     refuseAll(
       { AGENTD_DATA_DRI: dataDir.path, DATABASE_URL: "foo" },
@@ -76,7 +89,13 @@ describe("a first start that is killed", () => {
   const killedAt = async (path: string, file: string) => {
     const child = spawn(process.execPath, ["scripts/start.mjs"], {
       cwd: resolve(import.meta.dirname, "../.."),
-      env: { ...process.env, AGENTD_DATA_DIR: path, PORT: "0", DATABASE_URL: undefined },
+      env: {
+        ...process.env,
+        AGENTD_DATA_DIR: path,
+        AGENTD_ENV_FILE: "/dev/null",
+        PORT: "0",
+        DATABASE_URL: undefined
+      },
       stdio: "ignore"
     })
     const ended = once(child, "exit")

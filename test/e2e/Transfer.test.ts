@@ -113,7 +113,12 @@ describe("agentd export and import", () => {
   it("does not say that it is done when it is told to stop", async () => {
     const child = spawn(process.execPath, ["scripts/agentd.mjs", "import"], {
       cwd: resolve(import.meta.dirname, "../.."),
-      env: { ...process.env, AGENTD_DATA_DIR: join(folder.path, "stopped"), DATABASE_URL: undefined },
+      env: {
+        ...process.env,
+        AGENTD_DATA_DIR: join(folder.path, "stopped"),
+        AGENTD_ENV_FILE: "/dev/null",
+        DATABASE_URL: undefined
+      },
       stdio: ["pipe", "ignore", "pipe"]
     })
     await once(child.stderr, "data")
