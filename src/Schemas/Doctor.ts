@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import type { SecretsReport } from "./Secrets.ts"
+import { namesOf, type SecretsReport } from "./Secrets.ts"
 
 /** What was looked at, whether it is as it should be, and what to do where it is not. */
 export const Finding = Schema.Struct({
@@ -159,13 +159,13 @@ export const findingOfKey = (place: string, isThere: boolean, isMade: boolean): 
       )
 }
 
-export const findingOfSecrets = ({ current, former, unreadable, unreadableIds }: SecretsReport): Finding => {
+export const findingOfSecrets = (report: SecretsReport): Finding => {
+  const { current, former, unreadable } = report
   const all = current + former + unreadable
   if (unreadable > 0) {
-    const more = unreadable > unreadableIds.length ? " and more" : ""
     return fail(
       "secrets",
-      `${unreadable} of ${all} can't be opened: ${unreadableIds.join(", ")}${more}`,
+      `${unreadable} of ${all} can't be opened: ${namesOf(report)}`,
       "add the key that sealed them to AGENTD_SECRET_KEYS_OLD, or enter them again"
     )
   }

@@ -34,6 +34,10 @@ export const emptyReport: SecretsReport = {
   unreadableIds: []
 }
 
+/** Whose secrets no key opens, for people. */
+export const namesOf = ({ unreadableIds }: SecretsReport): string =>
+  `${unreadableIds.join(", ")}${unreadableIds.length < mostUnreadable ? "" : " and maybe more"}`
+
 /** With one secret more that no key opens. */
 export const withUnreadable = (report: SecretsReport, id: string): SecretsReport => ({
   ...report,

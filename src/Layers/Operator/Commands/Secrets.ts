@@ -1,16 +1,16 @@
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
-import { SecretsError, type SecretsReport } from "../../../Schemas/Secrets.ts"
+import { namesOf, SecretsError, type SecretsReport } from "../../../Schemas/Secrets.ts"
 import { fieldsOf } from "../../../Schemas/Table.ts"
 import { writeStderr, writeStdout } from "../../Output.ts"
 import { json } from "./Flags.ts"
 
-const sentence = ({ former, unreadable, unreadableIds }: SecretsReport): string | undefined => {
+const sentence = (report: SecretsReport): string | undefined => {
+  const { former, unreadable } = report
   if (unreadable > 0) {
-    const more = unreadable > unreadableIds.length ? " and more" : ""
     return (
-      `${unreadable} secrets can't be opened and stay as they are (${unreadableIds.join(", ")}${more}): ` +
+      `${unreadable} secrets can't be opened and stay as they are (${namesOf(report)}): ` +
       "add the key that sealed them to AGENTD_SECRET_KEYS_OLD and run this again, or enter them again"
     )
   }

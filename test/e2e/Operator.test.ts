@@ -1,0 +1,208 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, readFileSync, rmSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
+import { makeClient, makeDataDir, runCommand, type Server, startServer } from "../support/Process.ts"
+
+type Environment = Readonly<Record<string, string>>
+
+const keyOf = (byte: number) => Buffer.alloc(32, byte).toString("base64")
+
+/** What a command prints with `--json`, which is all of its standard output. */
+const json = async (env: Environment, ...words: ReadonlyArray<string>) => {
+  const { code, stderr, stdout } = await runCommand(env, ...words, "--json")
+  assert.strictEqual(code, 0, stderr)
+  return JSON.parse(stdout)
+}
+
+const addKeys = async (server: Server, token: string, workspaceId: string, count: number) => {
+  for (let n = 0; n < count; n++) {
+    const body = { workspaceId, name: `k${n}`, provider: "openai", model: "m", apiKey: `sk-${n}` }
+    const made = await makeClient(server.baseUrl, token).request("POST", "/api/provider-keys", body)
+    assert.strictEqual(made.status, 201)
+  }
+}
+
+/** An operator's day, beside a server that runs. */
+const suite = (prepare: () => Promise<Environment>, cleanUp: () => Promise<void>) => () => {
+  let env: Environment
+  let server: Server
+  let owner: { readonly token: string; readonly workspaceId: string }
+  beforeAll(async () => {
+    env = await prepare()
+    if (env.DATABASE_URL !== undefined) await json(env, "bootstrap")
+    server = await startServer(env)
+    const made = await json(env, "token", "create", "--email", "owner@localhost")
+    const [workspace] = await json(env, "workspace", "list", "--email", "owner@localhost")
+    owner = { token: made.token, workspaceId: workspace.workspaceId }
+  })
+  afterAll(async () => {
+    await server.stop("SIGKILL")
+    await cleanUp()
+  })
+
+  const status = async (token: string) =>
+    (await makeClient(server.baseUrl, token).request("GET", "/api/workspaces")).status
+
+  it("takes a user's access away, gives it back, and lets the user go", async () => {
+    const ann = await json(env, "user", "create", "--email", "ann@example.org")
+    const client = makeClient(server.baseUrl, ann.token)
+    const started = await client.request("POST", "/api/session")
+    const [cookie = ""] = (started.headers.get("set-cookie") ?? "").split(";")
+    const statusOfSession = async () =>
+      (await fetch(`${server.baseUrl}/api/workspaces`, { headers: { cookie } })).status
+    const seen = async () => [await status(ann.token), await statusOfSession()]
+    assert.deepStrictEqual(await seen(), [200, 200])
+    const disabled = await json(env, "user", "disable", "--email", "Ann@example.org")
+    assert.deepStrictEqual(Object.keys(disabled), ["userId", "email", "createdAt", "disabledAt"])
+    assert.match(disabled.disabledAt, /^\d{4}-.*Z$/u)
+    assert.deepStrictEqual(await seen(), [401, 401])
+    assert.isNull((await json(env, "user", "enable", "--email", ann.email)).disabledAt)
+    assert.deepStrictEqual(await seen(), [200, 200])
+    const tokens = await json(env, "token", "list", "--email", ann.email)
+    assert.deepStrictEqual(
+      tokens.map(({ name }: { name: string }) => name),
+      ["first", "browser session"]
+    )
+    assert.strictEqual((await json(env, "token", "revoke", tokens[0].tokenId)).email, ann.email)
+    assert.deepStrictEqual(await seen(), [401, 200])
+    assert.strictEqual((await json(env, "user", "delete", "--email", ann.email)).userId, ann.userId)
+    assert.deepStrictEqual(await seen(), [401, 401])
+    const refused = await runCommand(env, "user", "delete", "--email", "owner@localhost")
+    assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
+    assert.include(refused.stderr, `is the only owner of ${owner.workspaceId}`)
+    assert.strictEqual(await status(owner.token), 200)
+  })
+
+  it("shows lists a part at a time, and a table to people", async () => {
+    for (const name of ["bob", "eve"]) await json(env, "user", "create", "--email", `${name}@example.org`)
+    const first = await runCommand(env, "user", "list", "--limit", "2", "--json")
+    const users = JSON.parse(first.stdout)
+    assert.strictEqual(first.stderr, `agentd: there are more: --after ${users[1].userId}\n`)
+    const rest = await json(env, "user", "list", "--after", users[1].userId)
+    assert.deepStrictEqual(
+      [...users, ...rest].map(({ email }) => email),
+      ["owner@localhost", "bob@example.org", "eve@example.org"]
+    )
+    const table = await runCommand(env, "workspace", "list")
+    assert.match(table.stdout, /^workspaceId +name +plan +createdAt\nws_\S+ +default +free +\S+Z\n$/u)
+  })
+
+  it("finds everything well, and a port that another holds", async () => {
+    const port = new URL(server.baseUrl).port
+    const { checks, status: all } = await json({ ...env, PORT: port }, "doctor")
+    assert.strictEqual(all, "ok", JSON.stringify(checks))
+    const found = new Map(checks.map(({ check, found }: { check: string; found: string }) => [check, found]))
+    assert.include(found.get("port"), "is held by a running agentd")
+    assert.include(found.get("schema"), "the latest")
+    const wrong = await runCommand({ ...env, AGENTD_MAX_STEPS: "0", PORT: "x" }, "doctor")
+    assert.strictEqual(wrong.code, 1)
+    assert.match(wrong.stdout, /^fail +settings +PORT must be/mu)
+    assert.match(wrong.stdout, /^fail +settings +AGENTD_MAX_STEPS must be/mu)
+    assert.match(wrong.stdout, /^ok +database +PostgreSQL/mu)
+    assert.strictEqual(
+      wrong.stderr,
+      `agentd: 2 of ${wrong.stdout.match(/^(ok|warn|fail) /gmu)?.length} checks failed\n`
+    )
+  })
+
+  it("seals everything with a new key while the service runs", async () => {
+    await addKeys(server, owner.token, owner.workspaceId, 3)
+    const isRemote = env.DATABASE_URL !== undefined
+    const rotated = isRemote ? { ...env, AGENTD_SECRET_KEY: keyOf(8), AGENTD_SECRET_KEYS_OLD: keyOf(7) } : env
+    const words = ["secrets", "reseal", ...(isRemote ? [] : ["--new-key"])]
+    const none = { current: 0, unreadable: 0, unreadableIds: [] }
+    assert.deepStrictEqual(await json(rotated, ...words), { ...none, resealed: 3 })
+    assert.deepStrictEqual(await json(rotated, "secrets", "reseal"), { ...none, resealed: 0, current: 3 })
+    if (!isRemote) return
+    const lost = await runCommand(
+      { ...env, AGENTD_ALLOW_LOST_SECRETS: "true" },
+      "secrets",
+      "reseal",
+      "--json"
+    )
+    assert.strictEqual(lost.code, 1)
+    assert.deepInclude(JSON.parse(lost.stdout), { resealed: 0, current: 0, unreadable: 3 })
+    const checked = await runCommand(env, "doctor")
+    assert.match(checked.stdout, /^fail +secrets +3 of 3 can't be opened: pkey_/mu)
+  })
+
+  it("prints nothing on standard output where it was not understood", async () => {
+    for (const words of [["usr"], ["token", "revok"], ["user", "list", "--limit", "0"], ["user", "create"]]) {
+      const { code, stderr, stdout } = await runCommand(env, ...words, "--json")
+      assert.deepStrictEqual([code, stdout], [1, ""], words.join(" "))
+      assert.include(stderr, "ERROR")
+    }
+  })
+}
+
+const dataDir = makeDataDir()
+describe(
+  "an operator on the embedded database",
+  suite(
+    async () => ({ AGENTD_DATA_DIR: dataDir.path }),
+    async () => dataDir.remove()
+  )
+)
+
+const scope = Scope.makeUnsafe()
+const onPostgres = suite(
+  async () => ({
+    DATABASE_URL: await Effect.runPromise(Scope.provide(emptyDatabase, scope)),
+    AGENTD_SECRET_KEY: keyOf(7)
+  }),
+  () => Effect.runPromise(Scope.close(scope, Exit.void))
+)
+if (hasPostgres) describe("an operator on PostgreSQL", onPostgres)
+else describe.skip(skipped("an operator on PostgreSQL"), onPostgres)
+
+describe("a new key for the embedded database", () => {
+  const folder = makeDataDir()
+  afterAll(() => folder.remove())
+  const env = { AGENTD_DATA_DIR: folder.path, AGENTD_DRAIN_SECONDS: "1" }
+
+  /** The command, killed as soon as a file is there. */
+  const killedAt = async (file: string, ...words: ReadonlyArray<string>) => {
+    const child = spawn(process.execPath, ["scripts/agentd.mjs", ...words], {
+      cwd: resolve(import.meta.dirname, "../.."),
+      env: { ...process.env, ...env, DATABASE_URL: undefined },
+      stdio: "ignore"
+    })
+    const ended = once(child, "exit")
+    const looking = setInterval(() => {
+      if (existsSync(join(folder.path, file))) child.kill("SIGKILL")
+    }, 1)
+    await ended
+    clearInterval(looking)
+  }
+
+  it("loses nothing where its making is killed, and goes on when it is run again", async () => {
+    const server = await startServer(env)
+    const { token, workspaceId } = JSON.parse(readFileSync(join(folder.path, "credentials.json"), "utf8"))
+    await addKeys(server, token, workspaceId, 40)
+    await server.stop("SIGTERM")
+    const key = () => readFileSync(join(folder.path, "secret.key"), "utf8").trim()
+    const first = key()
+    for (const file of ["secret.keys.old.new", "secret.keys.old"]) {
+      await killedAt(file, "secrets", "reseal", "--new-key")
+      const { checks } = await json(env, "doctor")
+      const secrets = checks.find(({ check }: { check: string }) => check === "secrets")
+      assert.match(secrets.found, /^(40 stored|\d+ of 40 are sealed with a former key)/u)
+    }
+    const { current, resealed, unreadable } = await json(env, "secrets", "reseal", "--new-key")
+    assert.deepStrictEqual([current + resealed, unreadable], [40, 0])
+    assert.notStrictEqual(key(), first)
+    // What the steps of docs/operations.md end with.
+    rmSync(join(folder.path, "secret.keys.old"))
+    const { checks, status } = await json(env, "doctor")
+    assert.strictEqual(status, "ok", JSON.stringify(checks))
+    const again = await startServer(env)
+    await again.stop("SIGKILL")
+    assert.notInclude(again.stderr(), "can't be opened")
+  })
+})
