@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Application from "./Layers/Application.ts"
 import * as Database from "./Layers/Database.ts"
 import * as Environment from "./Layers/Environment.ts"
+import * as ProcessMetrics from "./Layers/ProcessMetrics.ts"
 import * as Repo from "./Layers/Repo.ts"
 import { runMain } from "./Layers/Runtime.ts"
 import * as Scheduler from "./Layers/Scheduler.ts"
@@ -13,7 +14,7 @@ import * as Engine from "./Services/Engine.ts"
 
 /** The service as `npm start` runs it, from the network down to the database. */
 export const layer = Server.layer.pipe(
-  Layer.provide([Engine.layerTasks, Scheduler.layer]),
+  Layer.provide([Engine.layerTasks, Scheduler.layer, ProcessMetrics.layer]),
   Layer.provide(Application.layer),
   Layer.provide(SecretBox.layer),
   Layer.provide(Repo.layerPostgres),

@@ -7,6 +7,7 @@ import { Chat } from "../Services/Chat.ts"
 import * as ConnectorReports from "../Services/ConnectorReports.ts"
 import { Connectors } from "../Services/Connectors.ts"
 import { CronJobs } from "../Services/CronJobs.ts"
+import { DatabaseGauges } from "../Services/DatabaseGauges.ts"
 import * as Engine from "../Services/Engine.ts"
 import { Ids } from "../Services/Ids.ts"
 import type { Inference } from "../Services/Inference.ts"
@@ -31,6 +32,7 @@ const useCases = Layer.mergeAll(
   Chat.layer,
   Connectors.layer,
   CronJobs.layer,
+  DatabaseGauges.layer,
   Memory.layer,
   Projects.layer,
   ProviderKeys.layer,

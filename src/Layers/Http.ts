@@ -4,7 +4,6 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Layer from "effect/Layer"
-import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { Api } from "../Api/Api.ts"
 import * as Agents from "./Http/Agents.ts"
 import * as Approvals from "./Http/Approvals.ts"
@@ -14,6 +13,7 @@ import * as Connectors from "./Http/Connectors.ts"
 import * as CronJobs from "./Http/CronJobs.ts"
 import * as Home from "./Http/Home.ts"
 import * as Memory from "./Http/Memory.ts"
+import * as MetricsPage from "./Http/MetricsPage.ts"
 import * as Pages from "./Http/Pages.ts"
 import * as Projects from "./Http/Projects.ts"
 import * as ProviderKeys from "./Http/ProviderKeys.ts"
@@ -58,7 +58,7 @@ export const layer = Layer.mergeAll(
     ),
     Pages.layer
   ),
-  PrometheusMetrics.layerHttp({ path: "/metrics", prefix: "agentd" }),
+  MetricsPage.layer,
   Home.layer,
   Boundary.layer
 ).pipe(Layer.provide(layerHandlers), Layer.provide(Validation.layer))

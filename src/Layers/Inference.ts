@@ -11,6 +11,7 @@ import { ProviderKeyRepo } from "../Services/ProviderKeyRepo.ts"
 import { SecretBox } from "../Services/SecretBox.ts"
 import { Settings } from "../Services/Settings.ts"
 import { environment } from "./Inference/Environment.ts"
+import { measured } from "./Inference/Measured.ts"
 import * as ModelStream from "./Inference/ModelStream.ts"
 import * as Offline from "./Inference/Offline.ts"
 import type { Connection } from "./Inference/Provider.ts"
@@ -24,9 +25,10 @@ export const layer = Layer.effect(
     const keys = yield* ProviderKeyRepo
     const outbound = yield* Outbound
     const { modelIdleMillis } = yield* Settings
-    const offline = Offline.make(yield* Ids)
+    const offline = measured("offline", Offline.make(yield* Ids))
 
-    const online = (connection: Connection) => ({ stream: ModelStream.make(connection, modelIdleMillis) })
+    const online = (connection: Connection) =>
+      measured(connection.provider, { stream: ModelStream.make(connection, modelIdleMillis) })
 
     const apiKeyOf = Effect.fnUntraced(function* (key: StoredProviderKey) {
       if (key.sealedApiKey !== null) {

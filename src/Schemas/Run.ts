@@ -69,7 +69,8 @@ export const CreateTask = Schema.Struct({
 export type CreateTask = typeof CreateTask.Type
 
 /** Tasks are runs that callers see in lists; turns answer messages of conversations on the same engine. */
-export type RunKind = "task" | "turn"
+export const RunKind = Schema.Literals(["task", "turn"])
+export type RunKind = typeof RunKind.Type
 
 /** Which conversation a turn answers in, and the id that its reply will have. */
 export const Turn = Schema.Struct({ conversationId: ConversationId, replyId: MessageId })

@@ -44,7 +44,8 @@ export class ConversationRepo extends Context.Service<
     ) => Effect.Effect<void, ReferenceGone | Unavailable>
     /**
      * It is gone at once with its messages and turns; those are let go of bit by bit (`RemovalRepo`), but for the turn
-     * that answers in it, if there is one: which it was. None when it was gone.
+     * that answers in it, if there is one: which it was. It ends by this, and is counted (`Metrics.countEnds`). None
+     * when it was gone.
      */
     readonly remove: (
       id: ConversationId

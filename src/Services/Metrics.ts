@@ -1,9 +1,16 @@
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import type * as Scope from "effect/Scope"
+import type { RunKind, RunStatus } from "../Schemas/Run.ts"
 
-/** What an operator watches, as `GET /metrics` shows it. Attributes have few values each. */
+/**
+ * What an operator watches, as `GET /metrics` shows it (CONTRACT.md section 13). Attributes have few values each, and
+ * none is of a tenant: whoever reaches the port may read them.
+ */
 
 export const httpRequests = Metric.counter("http_requests_total", {
-  description: "Requests answered, by method and status",
+  description: "Requests answered, by method and status; 499: the client went away before the answer",
   incremental: true
 })
 
@@ -12,8 +19,13 @@ export const httpSeconds = Metric.histogram("http_request_seconds", {
   boundaries: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10]
 })
 
-export const runsFinished = Metric.counter("runs_finished_total", {
-  description: "Runs that this node has finished, by status",
+const runsFinished = Metric.counter("runs_finished_total", {
+  description: "Runs that this node has brought to their end, also without executing them, by status",
+  incremental: true
+})
+
+const turnsFinished = Metric.counter("chat_turns_finished_total", {
+  description: "Chat turns that this node has brought to their end, by how they ended",
   incremental: true
 })
 
@@ -22,7 +34,101 @@ export const cronSlots = Metric.counter("cron_slots_total", {
   incremental: true
 })
 
-export const turnsFinished = Metric.counter("chat_turns_finished_total", {
-  description: "Chat turns that this node has answered, by how they ended",
+export const cronLag = Metric.histogram("cron_lag_seconds", {
+  description: "From the instant of a slot until this node has handled it, missed ones left out, in seconds",
+  boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
+})
+
+export const modelTokens = Metric.counter("model_tokens_total", {
+  description: "Tokens that models have read (input) and written (output) for this node, as providers say",
   incremental: true
+})
+
+const callBoundaries = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+
+export const modelSeconds = Metric.histogram("model_call_seconds", {
+  description: "Calls of models by this node until their end, with what is tried again, in seconds",
+  boundaries: callBoundaries
+})
+
+export const toolSeconds = Metric.histogram("tool_call_seconds", {
+  description: "Calls of tools by this node until their end, in seconds",
+  boundaries: callBoundaries
+})
+
+export const nodeRuns = Metric.gauge("node_runs", {
+  description: "Runs and chat turns that this node executes now"
+})
+
+export const nodePlaces = Metric.gauge("node_places", {
+  description: "How many runs and chat turns this node executes at most"
+})
+
+export const databaseUp = Metric.gauge("database_up", {
+  description: "Whether the database has answered the latest look at it (1) or not (0)"
+})
+
+export const databaseRuns = Metric.gauge("database_runs", {
+  description: "Runs and chat turns in the database that all nodes share: waiting, running, parked"
+})
+
+export const databaseOldest = Metric.gauge("database_oldest_waiting_seconds", {
+  description: "Age of the oldest run or chat turn that waits in the database that all nodes share, or 0"
+})
+
+export const poolInUse = Metric.gauge("database_pool_in_use", {
+  description: "Sessions of the database that this node is using"
+})
+
+export const poolWaiting = Metric.gauge("database_pool_waiting", {
+  description: "Statements and transactions of this node that wait for a session"
+})
+
+export const poolSize = Metric.gauge("database_pool_size", {
+  description: "Sessions of the database that this node may use at once"
+})
+
+/** That runs of a kind have ended: told once of each, by whoever has brought it to its end. */
+export const countEnds = (
+  kind: RunKind,
+  status: Extract<RunStatus, "COMPLETED" | "FAILED" | "CANCELLED">,
+  times = 1
+): Effect.Effect<void> => {
+  const ended =
+    kind === "task"
+      ? Metric.withAttributes(runsFinished, { status })
+      : Metric.withAttributes(turnsFinished, { ending: status === "COMPLETED" ? "done" : "error" })
+  return Metric.update(ended, times)
+}
+
+/** A series of these attributes is read where it is, whenever somebody looks, until the scope closes. */
+export const observe = (
+  metric: Metric.Gauge<number>,
+  attributes: Metric.Metric.AttributeSet,
+  read: () => number
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.contextWith((context: Context.Context<never>) =>
+        Effect.sync(() =>
+          Metric.registerUnsafe(Metric.withAttributes(metric, attributes), context, {
+            get: () => ({ value: read() }),
+            update: () => {},
+            modify: () => {}
+          })
+        )
+      ),
+      (registration) => Effect.sync(registration.remove)
+    )
+  )
+
+/** Series that are 0 and there before anything happens: a rate sees the first event as well. */
+export const begin: Effect.Effect<void> = Effect.gen(function* () {
+  for (const status of ["COMPLETED", "FAILED", "CANCELLED"] as const) {
+    yield* countEnds("task", status, 0)
+    yield* countEnds("turn", status, 0)
+  }
+  for (const outcome of ["fired", "overlap", "missed", "agent_inactive"]) {
+    yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 0)
+  }
 })

@@ -44,7 +44,8 @@ export interface Claimant {
 
 /**
  * Runs, and which worker executes each of them. Leases end by the clock of the store. A turn that is over,
- * however it ended, frees its conversation in the same step.
+ * however it ended, frees its conversation in the same step. What ends here without whoever executes it (`takeOver`,
+ * `release`, `cancel`) is counted here (`Metrics.countEnds`), when it is stored; an end by `finish` by who finished it.
  */
 export class RunRepo extends Context.Service<
   RunRepo,

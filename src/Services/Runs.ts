@@ -1,7 +1,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
@@ -33,7 +32,6 @@ import { now } from "./CurrentTime.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
-import { runsFinished, turnsFinished } from "./Metrics.ts"
 import { orUnknown, References } from "./References.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { RunRepo } from "./RunRepo.ts"
@@ -136,15 +134,9 @@ export class Runs extends Context.Service<
           return yield* detail(yield* visible(user, id))
         }),
         cancel: Effect.fn("Runs.cancel")(function* (user, id) {
-          const { turn } = yield* visible(user, id)
+          yield* visible(user, id)
           const cancelled = yield* repo.cancel(id, yield* now)
           if (cancelled) {
-            // Whoever executes it only sees that it is no longer its own.
-            const finished =
-              turn === null
-                ? Metric.withAttributes(runsFinished, { status: "CANCELLED" })
-                : Metric.withAttributes(turnsFinished, { ending: "error" })
-            yield* Metric.update(finished, 1)
             yield* signals.publish({ type: "run", id })
             yield* signals.publish({ type: "runs" })
           }

@@ -20,7 +20,7 @@ import {
 } from "./RunSubject.ts"
 
 /** A conversation that a turn answers in: RUNNING for a worker at once, or PENDING. */
-const makeTurn = Effect.fnUntraced(function* (workspaceId: WorkspaceId, start?: Claimant) {
+export const makeTurn = Effect.fnUntraced(function* (workspaceId: WorkspaceId, start?: Claimant) {
   const runs = yield* RunRepo
   const conversations = yield* ConversationRepo
   const { id: conversationId } = yield* makeConversation(workspaceId)

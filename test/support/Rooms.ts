@@ -115,6 +115,11 @@ const rooms: ReadonlyArray<Room> = [
     packages: any,
     knows: files("Schemas/SettingsCheck.ts", "Layers/SecretFiles.ts")
   },
+  {
+    name: "Layers/ProcessMetrics",
+    packages: any,
+    knows: files("Schemas/Version.ts", "Services/CurrentTime.ts", "Services/Metrics.ts")
+  },
   { name: "Layers/SecretFiles", packages: any, knows: files("Schemas/SettingsTable.ts") },
   { name: "Layers/Output", packages: any, knows: none },
   { name: "main", packages: any, knows: any, assembles: true },

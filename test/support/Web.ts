@@ -14,6 +14,7 @@ import type { Auth } from "../../src/Services/Auth.ts"
 import type { Chat } from "../../src/Services/Chat.ts"
 import type { Connectors } from "../../src/Services/Connectors.ts"
 import type { CronJobs } from "../../src/Services/CronJobs.ts"
+import type { DatabaseGauges } from "../../src/Services/DatabaseGauges.ts"
 import type { DatabaseHealth } from "../../src/Services/DatabaseHealth.ts"
 import type { Ids } from "../../src/Services/Ids.ts"
 import type { Lifecycle } from "../../src/Services/Lifecycle.ts"
@@ -37,6 +38,7 @@ type Served =
   | ProviderKeys
   | Tokens
   | Workspaces
+  | DatabaseGauges
   | DatabaseHealth
   | Ids
   | Lifecycle

@@ -10,6 +10,7 @@ import * as MemoryRepo from "./InMemory/MemoryRepo.ts"
 import * as ProjectRepo from "./InMemory/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./InMemory/ProviderKeyRepo.ts"
 import * as RemovalRepo from "./InMemory/RemovalRepo.ts"
+import * as RunCounts from "./InMemory/RunCounts.ts"
 import * as RunEventRepo from "./InMemory/RunEventRepo.ts"
 import * as RunJournal from "./InMemory/RunJournal.ts"
 import * as RunRepo from "./InMemory/RunRepo.ts"
@@ -35,6 +36,7 @@ export const layer = Layer.mergeAll(
   ProjectRepo.layer,
   ProviderKeyRepo.layer,
   RemovalRepo.layer,
+  RunCounts.layer,
   RunEventRepo.layer,
   RunJournal.layer,
   RunRepo.layer,

@@ -11,6 +11,7 @@ import * as MemoryRepo from "./Postgres/MemoryRepo.ts"
 import * as ProjectRepo from "./Postgres/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./Postgres/ProviderKeyRepo.ts"
 import * as RemovalRepo from "./Postgres/RemovalRepo.ts"
+import * as RunCounts from "./Postgres/RunCounts.ts"
 import * as RunEventRepo from "./Postgres/RunEventRepo.ts"
 import * as RunJournal from "./Postgres/RunJournal.ts"
 import * as RunRepo from "./Postgres/RunRepo.ts"
@@ -35,6 +36,7 @@ export const layer = Layer.mergeAll(
   ProjectRepo.layer,
   ProviderKeyRepo.layer,
   RemovalRepo.layer,
+  RunCounts.layer,
   RunEventRepo.layer,
   RunJournal.layer,
   RunRepo.layer,

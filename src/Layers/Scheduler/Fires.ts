@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import { type FirePlan, planBacklog, planFire, runOfJob } from "../../Schemas/CronFire.ts"
+import { type FireOutcome, type FirePlan, planBacklog, planFire, runOfJob } from "../../Schemas/CronFire.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import { CronFireRepo, type NewFire } from "../../Services/CronFireRepo.ts"
 import { Ids } from "../../Services/Ids.ts"
-import { cronSlots } from "../../Services/Metrics.ts"
+import { cronLag, cronSlots } from "../../Services/Metrics.ts"
 import { Scheduler } from "../../Services/Scheduler.ts"
 import { Settings } from "../../Services/Settings.ts"
 import { Signals } from "../../Services/Signals.ts"
@@ -26,6 +26,9 @@ const turnNanos = 10_000_000n
  * batch of such ones would take longer than a transaction may, again and again.
  */
 const mostPlanningNanos = 1_000_000_000n
+
+const countSlots = (outcome: FireOutcome, count: number) =>
+  Metric.update(Metric.withAttributes(cronSlots, { outcome }), count)
 
 export const layer = Layer.effect(
   Scheduler,
@@ -52,7 +55,7 @@ export const layer = Layer.effect(
 
     const fire = Effect.gen(function* () {
       const { at, jobs } = yield* repo.claim(batch)
-      if (jobs.length === 0) return { jobs: 0, made: 0, slots: [] }
+      if (jobs.length === 0) return { at, jobs: 0, made: 0, slots: [] }
       const slots: Array<NewFire> = []
       const backlogs = []
       const next = []
@@ -73,15 +76,18 @@ export const layer = Layer.effect(
         next.push({ cronJobId: job.id, nextFireAt: plan.nextFireAt })
       }
       const made = yield* repo.record({ firedAt: at, slots, backlogs, next })
-      return { jobs: next.length, made: made.length, slots }
+      return { at, jobs: next.length, made: made.length, slots }
     })
 
     return Scheduler.of({
       fireDue: Effect.gen(function* () {
-        const { jobs, made, slots } = yield* transaction.atomically(fire)
+        const { at, jobs, made, slots } = yield* transaction.atomically(fire)
         if (made > 0) yield* signals.publish({ type: "runs", kind: "task" })
-        for (const { outcome } of slots) {
-          yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 1)
+        for (const { outcome, scheduledAt } of slots) {
+          yield* countSlots(outcome, 1)
+          if (outcome !== "missed") {
+            yield* Metric.update(cronLag, Math.max(0, at.getTime() - scheduledAt.getTime()) / 1000)
+          }
         }
         return jobs
       }).pipe(Effect.withSpan("Scheduler.fireDue")),
@@ -89,13 +95,18 @@ export const layer = Layer.effect(
         .atomically(
           Effect.gen(function* () {
             const claimed = yield* repo.claimBacklog(cronLedgerMillis)
-            if (Option.isNone(claimed)) return false
+            if (Option.isNone(claimed)) return undefined
             const { at, backlog } = claimed.value
-            yield* repo.recordMissed(backlog, { at, ...planBacklog(backlog, missedBatch) })
-            return true
+            const plan = planBacklog(backlog, missedBatch)
+            yield* repo.recordMissed(backlog, { at, ...plan })
+            return plan.slots.length
           })
         )
-        .pipe(Effect.withSpan("Scheduler.recordMissed")),
+        .pipe(
+          Effect.tap((missed = 0) => countSlots("missed", missed)),
+          Effect.map((missed) => missed !== undefined),
+          Effect.withSpan("Scheduler.recordMissed")
+        ),
       forget: repo.forget(cronLedgerMillis, forgetBatch).pipe(
         Effect.map((removed) => removed === forgetBatch),
         Effect.withSpan("Scheduler.forget")

@@ -1,4 +1,7 @@
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import { notMade, rejection, toolChanged } from "../../Schemas/Approval.ts"
 import { storableJson } from "../../Schemas/Json.ts"
@@ -7,6 +10,8 @@ import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
 import { isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
 import { noToolNamed } from "../../Schemas/ToolName.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
+import { toolSeconds } from "../Metrics.ts"
+import type { Tool } from "../ToolSource.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
 /** Whether a tool call may run now. */
@@ -50,7 +55,7 @@ export const callTool = Effect.fn("Engine.callTool")(function* (
             if (!isSame && (isApproved || (yield* permit(tool.binding)).type !== "allowed")) {
               return failed(toolChanged(isApproved))
             }
-            return { result: yield* tool.call(call.arguments), isError: false } satisfies Outcome
+            return { result: yield* measured(tool, call), isError: false } satisfies Outcome
           }).pipe(
             Effect.catchTag("ToolError", ({ error }) => Effect.succeed(failed(error))),
             Effect.catchIf(
@@ -65,6 +70,25 @@ export const callTool = Effect.fn("Engine.callTool")(function* (
     result: { id: call.id, name: call.name, result: kept, isError, durationMs }
   }
 })
+
+/** The call, and how long it takes, whatever comes of it. */
+const measured = ({ binding, call }: Tool, { arguments: given }: ToolCall) =>
+  Effect.flatMap(monotonicMillis, (since) =>
+    Effect.onExit(call(given), (exit) =>
+      Effect.flatMap(monotonicMillis, (at) => {
+        const source = binding === null ? "builtin" : "connector"
+        const seconds = Metric.withAttributes(toolSeconds, { source, outcome: outcomeOf(exit) })
+        return Metric.update(seconds, (at - since) / 1000)
+      })
+    )
+  )
+
+const outcomeOf = (exit: Exit.Exit<unknown, { readonly _tag: string }>): string => {
+  if (Exit.isSuccess(exit)) return "ok"
+  const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+  if (failure === undefined) return "interrupted"
+  return failure._tag === "ToolError" ? "error" : "unavailable"
+}
 
 interface Outcome {
   readonly result: Schema.Json

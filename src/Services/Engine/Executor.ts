@@ -1,10 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import { renewMillis } from "../../Schemas/Capacity.ts"
-import type { RunKind, RunStatus, StoredRun } from "../../Schemas/Run.ts"
-import { runsFinished, turnsFinished } from "../Metrics.ts"
+import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
+import * as Metrics from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { Signals } from "../Signals.ts"
@@ -49,7 +48,10 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     work.execute(run, listener).pipe(
       Effect.provideService(Draining.Draining, draining),
       // No step begins any more: others may have it at once.
-      Effect.flatMap((status) => (status === "RUNNING" ? handBack([run]) : countEnd(kind, status)))
+      Effect.flatMap((status) => {
+        if (status === "RUNNING") return handBack([run])
+        return status === "COMPLETED" || status === "FAILED" ? Metrics.countEnds(kind, status) : Effect.void
+      })
     )
   const executions = yield* Executions.make({
     kind,
@@ -59,6 +61,8 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     stopSteps,
     freed: awake.open
   })
+  yield* Metrics.observe(Metrics.nodeRuns, { kind }, () => executions.held().length)
+  yield* Metrics.observe(Metrics.nodePlaces, { kind }, () => most)
   const outages = Outages.make(renewMillis(leaseMillis))
   yield* Claims.start({ kind, most, executions, outages, awake })
   const leases = yield* Leases.start(executions, outages)
@@ -81,12 +85,3 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     }
   })
 })
-
-const countEnd = (kind: RunKind, status: RunStatus) => {
-  if (status === "WAITING_APPROVAL") return Effect.void
-  const finished =
-    kind === "task"
-      ? Metric.withAttributes(runsFinished, { status })
-      : Metric.withAttributes(turnsFinished, { ending: status === "COMPLETED" ? "done" : "error" })
-  return Metric.update(finished, 1)
-}

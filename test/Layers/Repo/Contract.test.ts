@@ -18,7 +18,9 @@ import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
 import * as References from "../../contract/References.ts"
 import * as RemovalRepo from "../../contract/RemovalRepo.ts"
 import * as RunClaims from "../../contract/RunClaims.ts"
+import * as RunCounts from "../../contract/RunCounts.ts"
 import * as RunEnds from "../../contract/RunEnds.ts"
+import * as RunEndsCounted from "../../contract/RunEndsCounted.ts"
 import * as RunEvents from "../../contract/RunEvents.ts"
 import * as RunFairness from "../../contract/RunFairness.ts"
 import * as RunJournal from "../../contract/RunJournal.ts"
@@ -52,7 +54,8 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   CronFireRepo: [CronFireRepo],
   ConnectorRepo: [ConnectorRepo],
   ConversationRepo: [ConversationRepo, ConversationTurns],
-  RunRepo: [RunRepo, RunClaims, RunFairness, RunTakeOver, RunLosses, RunEnds],
+  RunRepo: [RunRepo, RunClaims, RunFairness, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
+  RunCounts: [RunCounts],
   RunJournal: [RunJournal, RunTurns],
   RunEventRepo: [RunEvents, RunPrune],
   ApprovalRepo: [ApprovalRepo],

@@ -2,7 +2,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type StoredConversation, toConversation, toPreview } from "../../../Schemas/Conversation.ts"
+import { isTerminal } from "../../../Schemas/Run.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
+import * as Metrics from "../../../Services/Metrics.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
@@ -46,14 +48,16 @@ export const layer = Layer.effect(
             if (conversation !== undefined) conversations.set(id, { ...conversation, agentId })
           }),
         remove: (id) =>
-          Effect.sync(() => {
-            if (!conversations.delete(id)) return Option.none()
+          Effect.suspend(() => {
+            if (!conversations.delete(id)) return Effect.succeedNone
             for (const message of messages.get(id) ?? []) traces.delete(message.id)
             messages.delete(id)
-            for (const run of runs.values()) if (run.turn?.conversationId === id) removeRun(tables, run.id)
+            const told = Array.from(runs.values()).filter((run) => run.turn?.conversationId === id)
+            for (const run of told) removeRun(tables, run.id)
+            const ended = told.filter(({ status }) => !isTerminal(status)).length
             const turnId = turns.get(id) ?? null
             turns.delete(id)
-            return Option.some({ turnId })
+            return Effect.as(Metrics.countEnds("turn", "CANCELLED", ended), Option.some({ turnId }))
           }),
         claimTurn: (id, turnId) =>
           Effect.sync(() => {

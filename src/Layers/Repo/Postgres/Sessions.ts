@@ -9,6 +9,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import { isOfSession, isReadOnly } from "./Faults.ts"
+import * as PoolLoad from "./PoolLoad.ts"
 
 /** While a server only reads, so are new sessions: they are not all replaced for each statement that says so. */
 const quietNanos = 1_000_000_000n
@@ -24,11 +25,12 @@ export const layer = (config: PgClient.PgPoolConfig) => PgClient.layerFrom(make(
 const make = Effect.fnUntraced(function* (config: PgClient.PgPoolConfig) {
   const pool = yield* PgPool.make(config)
   const { pinned, plain } = makeWatched(pool)
+  const counted = yield* PoolLoad.make(pool, config.maxConnections ?? 10)
   const client = yield* SqlClient.make({
     driver: "pg",
-    acquirer: Effect.map(pool.get, plain),
-    borrower: (use) => pool.use((base) => use(plain(base))),
-    transactionAcquirer: Effect.flatMap(pool.get, pinned),
+    acquirer: Effect.map(counted.get, plain),
+    borrower: (use) => counted.use((base) => use(plain(base))),
+    transactionAcquirer: Effect.flatMap(counted.get, pinned),
     compiler: PgClient.makeCompiler(),
     prepareTransactionControls: true,
     commit,

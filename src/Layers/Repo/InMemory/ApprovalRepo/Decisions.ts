@@ -1,7 +1,9 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { endUndecided, type StoredApproval } from "../../../../Schemas/Approval.ts"
+import { kindOf } from "../../../../Schemas/Run.ts"
 import type { ApprovalRepo } from "../../../../Services/ApprovalRepo.ts"
+import * as Metrics from "../../../../Services/Metrics.ts"
 import { setRun, type Tables } from "../Store.ts"
 import { approvalsWith } from "./Ordered.ts"
 
@@ -29,7 +31,8 @@ export const make = (tables: Tables): Pick<ApprovalRepo["Service"], "decide" | "
         return true
       }),
     expire: (limit) =>
-      Effect.map(Clock.currentTimeMillis, (at) => {
+      Effect.gen(function* () {
+        const at = yield* Clock.currentTimeMillis
         const late = having(({ expiresAt, status }) => status === "PENDING" && expiresAt.getTime() <= at)
         const ids = Array.from(new Set(late.map(({ runId }) => runId)))
           .filter((id) => runs.get(id)?.status === "WAITING_APPROVAL")
@@ -38,6 +41,7 @@ export const make = (tables: Tables): Pick<ApprovalRepo["Service"], "decide" | "
           const run = runs.get(id)
           if (run === undefined) continue
           setRun(tables, endUndecided(run, new Date(at)))
+          yield* Metrics.countEnds(kindOf(run), "FAILED")
           for (const approval of having(({ runId, status }) => runId === id && status === "PENDING")) {
             approvals.set(approval.id, { ...approval, status: "EXPIRED" })
           }

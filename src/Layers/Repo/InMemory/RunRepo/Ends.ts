@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
-import { isTerminal } from "../../../../Schemas/Run.ts"
+import { isTerminal, kindOf } from "../../../../Schemas/Run.ts"
+import * as Metrics from "../../../../Services/Metrics.ts"
 import type { RunRepo } from "../../../../Services/RunRepo.ts"
 import { keepEvents, setRun, type Tables } from "../Store.ts"
 
@@ -31,16 +32,16 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "finish" | "cance
         return true
       }),
     cancel: (id, at) =>
-      Effect.sync(() => {
+      Effect.suspend(() => {
         const run = runs.get(id)
-        if (run === undefined || isTerminal(run.status)) return false
+        if (run === undefined || isTerminal(run.status)) return Effect.succeed(false)
         setRun(tables, { ...run, status: "CANCELLED", finishedAt: at, updatedAt: at })
         for (const approval of approvals.values()) {
           if (approval.runId === id && approval.status === "PENDING") {
             approvals.set(approval.id, { ...approval, status: "EXPIRED" })
           }
         }
-        return true
+        return Effect.as(Metrics.countEnds(kindOf(run), "CANCELLED"), true)
       })
   }
 }

@@ -12,6 +12,7 @@ import {
   settleLeases,
   suspectFrom
 } from "../../../../Schemas/RunLoss.ts"
+import * as Metrics from "../../../../Services/Metrics.ts"
 import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
 import { inOrder } from "../Order.ts"
 import { setRun, type Tables } from "../Store.ts"
@@ -37,13 +38,15 @@ const heldBy = (tables: Tables, worker: string | null, { millis }: Moment): Read
 }
 
 /** They are nobody's now, or over. */
-const letGo = (tables: Tables, held: ReadonlyArray<Held>, maxCrashes: number, at: Moment): void => {
+const letGo = (tables: Tables, held: ReadonlyArray<Held>, maxCrashes: number, at: Moment) => {
   for (const { losses, run, until } of held) {
     tables.crashes.set(run.id, losses)
     tables.leases.set(run.id, { worker: null, until: Math.min(until, at.millis) })
     const isOver = losses >= maxCrashes
     setRun(tables, isOver ? givenUp(run, maxCrashes, at.at) : { ...run, updatedAt: at.at })
   }
+  const over = held.filter(({ losses }) => losses >= maxCrashes)
+  return Effect.forEach(over, ({ run }) => Metrics.countEnds(kindOf(run), "FAILED"), { discard: true })
 }
 
 /** Begins what is nobody's, as far as the worker may. */
@@ -81,17 +84,18 @@ const handBack = (tables: Tables, held: ReadonlyArray<Held>, at: Moment): void =
 /** What becomes of runs that lose their worker: another takes them over, or they are handed back. */
 export const make = (tables: Tables): Pick<RunRepo["Service"], "takeOver" | "release"> => ({
   takeOver: ({ awayMillis = Number.POSITIVE_INFINITY, maxCrashes, ...claimant }) =>
-    Effect.map(moment, (at) => {
+    Effect.gen(function* () {
+      const at = yield* moment
       const { leaseMillis } = claimant
       for (const worker of new Set(Array.from(tables.leases.values(), (lease) => lease.worker))) {
         if (worker === null) continue
         const how = { isOwn: worker === claimant.worker, leaseMillis, maxCrashes, awayMillis }
-        letGo(tables, settleLeases(heldBy(tables, worker, at), how), maxCrashes, at)
+        yield* letGo(tables, settleLeases(heldBy(tables, worker, at), how), maxCrashes, at)
       }
       return begin(tables, claimant, at)
     }),
   release: (worker, { crashed, executions, kind = "task", maxCrashes }) =>
-    Effect.map(moment, (at) => {
+    Effect.flatMap(moment, (at) => {
       const held = heldBy(tables, worker, at)
       if (crashed) return letGo(tables, loseWorker(held, maxCrashes), maxCrashes, at)
       const isNamed = ({ epoch, id }: { readonly id: RunId; readonly epoch: number }) =>
@@ -101,5 +105,6 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "takeOver" | "rel
         held.filter(({ run }) => kindOf(run) === kind && isNamed(run)),
         at
       )
+      return Effect.void
     })
 })

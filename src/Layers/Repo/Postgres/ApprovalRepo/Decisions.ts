@@ -2,11 +2,14 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { notDecided } from "../../../../Schemas/Approval.ts"
 import { RunId } from "../../../../Schemas/Ids.ts"
+import { RunKind } from "../../../../Schemas/Run.ts"
 import type { ApprovalRepo } from "../../../../Services/ApprovalRepo.ts"
+import * as Metrics from "../../../../Services/Metrics.ts"
 import type { Database } from "../Database.ts"
 import { returnedRow, rows } from "../Rows.ts"
 
 const runs = rows(Schema.Struct({ id: RunId }))
+const endedRuns = rows(Schema.Struct({ id: RunId, kind: RunKind }))
 
 /** What becomes of approvals and of the run that waits for them: somebody decides, or nobody does in time. */
 export const make = ({
@@ -41,8 +44,7 @@ export const make = ({
     ),
   expire: (limit) =>
     query(
-      Effect.map(
-        runs(sql`
+      endedRuns(sql`
           with late as (
             select distinct r.id from runs r join approvals a on a.run_id = r.id
             where a.status = 'PENDING' and a.expires_at <= clock_timestamp()
@@ -56,13 +58,16 @@ export const make = ({
             set status = 'FAILED', error = ${notDecided}, error_code = 'approval_expired',
               finished_at = clock_timestamp(), updated_at = clock_timestamp()
             where id in (select id from locked)
-            returning id
+            returning id, kind
           ), expired as (
             update approvals set status = 'EXPIRED'
             where status = 'PENDING' and run_id in (select id from ended)
           )
-          select id from ended`),
-        (ended) => ended.map(({ id }) => id)
-      )
+          select id, kind from ended`)
+    ).pipe(
+      Effect.tap((ended) =>
+        Effect.forEach(ended, ({ kind }) => Metrics.countEnds(kind, "FAILED"), { discard: true })
+      ),
+      Effect.map((ended) => ended.map(({ id }) => id))
     )
 })

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type ConversationId, RunId } from "../../../../Schemas/Ids.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
+import * as Metrics from "../../../../Services/Metrics.ts"
 import type { Database } from "../Database.ts"
 import { firstRow, returnedRow } from "../Rows.ts"
 
@@ -25,17 +26,21 @@ export const make = ({
         // meanwhile, of which it would hold the conversation first.
         Effect.gen(function* () {
           yield* sql`select pg_advisory_xact_lock(${turnsOf(sql, id)})`
-          yield* sql`
+          const ended = yield* sql`
             delete from runs where status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL') and id = (
-              select turn_id from conversations where id = ${id} and deleted_at is null)`
-          return yield* removed(sql`
+              select turn_id from conversations where id = ${id} and deleted_at is null) returning 1`
+          const conversation = yield* removed(sql`
             with before as (
               select id, turn_id from conversations where id = ${id} and deleted_at is null for update
             )
             update conversations set deleted_at = clock_timestamp(), turn_id = null from before
             where conversations.id = before.id returning before.turn_id as turn`)
+          return { conversation, ended: ended.length }
         })
       )
+    ).pipe(
+      Effect.tap(({ ended }) => Metrics.countEnds("turn", "CANCELLED", ended)),
+      Effect.map(({ conversation }) => conversation)
     ),
   claimTurn: (id, turnId) =>
     query(

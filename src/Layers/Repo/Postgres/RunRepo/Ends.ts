@@ -1,8 +1,14 @@
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { RunKind } from "../../../../Schemas/Run.ts"
+import * as Metrics from "../../../../Services/Metrics.ts"
 import type { RunRepo } from "../../../../Services/RunRepo.ts"
 import type { Database } from "../Database.ts"
 import { keeping } from "../EventBatches.ts"
-import { returnedRow } from "../Rows.ts"
+import { firstRow, returnedRow } from "../Rows.ts"
+
+const cancelled = firstRow(Schema.Struct({ kind: RunKind }))
 
 /** How runs end. */
 export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "finish" | "cancel"> => ({
@@ -33,17 +39,22 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
     query(
       sql.withTransaction(
         Effect.tap(
-          returnedRow(sql`
+          cancelled(sql`
             update runs set status = 'CANCELLED', finished_at = ${at}, updated_at = ${at}
             where id = ${id} and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
-            returning id`),
+            returning kind`),
           // A statement of its own: the one above does not see what the run asked for while it was waited for.
-          (isCancelled) =>
+          (ended) =>
             Effect.when(
               sql`update approvals set status = 'EXPIRED' where run_id = ${id} and status = 'PENDING'`,
-              Effect.succeed(isCancelled)
+              Effect.succeed(Option.isSome(ended))
             )
         )
       )
+    ).pipe(
+      Effect.tap((ended) =>
+        Option.isSome(ended) ? Metrics.countEnds(ended.value.kind, "CANCELLED") : Effect.void
+      ),
+      Effect.map(Option.isSome)
     )
 })

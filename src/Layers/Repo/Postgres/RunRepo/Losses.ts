@@ -2,7 +2,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../../Schemas/Ids.ts"
-import { StoredRun, workerLost } from "../../../../Schemas/Run.ts"
+import { RunKind, StoredRun, workerLost } from "../../../../Schemas/Run.ts"
 import {
   aloneFrom,
   loseWorker,
@@ -11,6 +11,7 @@ import {
   settleLeases,
   suspectFrom
 } from "../../../../Schemas/RunLoss.ts"
+import * as Metrics from "../../../../Services/Metrics.ts"
 import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
@@ -42,6 +43,7 @@ const heldRows = rows(Held)
 
 const ids = rows(Schema.Struct({ id: RunId }))
 const judgeRow = onlyRow(Schema.Struct({ alone: Schema.Boolean }))
+const letGo = rows(Schema.Struct({ kind: RunKind, over: Schema.Boolean }))
 const waitingRows = rows(Schema.Struct({ id: RunId, losses: Schema.Int }))
 const workers = rows(Schema.Struct({ worker: Schema.NullOr(Schema.String) }))
 const upMillis = onlyRow(Schema.Struct({ millis: Schema.Finite }))
@@ -58,7 +60,8 @@ const heldBy = (sql: PgClient, worker: string) =>
 
 /**
  * Judges all that a worker holds, one judge at a time, and lets go what it says: it is nobody's then, or over. It waits
- * for no lock: a run that somebody just writes is judged with the others, and let go another time.
+ * for no lock: a run that somebody just writes is judged with the others, and let go another time. Answers of what kind
+ * those are that are over.
  */
 const judge = Effect.fnUntraced(function* <E>(
   sql: PgClient,
@@ -68,7 +71,7 @@ const judge = Effect.fnUntraced(function* <E>(
   const { alone } = yield* judgeRow(
     sql`select pg_try_advisory_xact_lock(hashtextextended(${worker}, 1)) as alone`
   )
-  if (!alone) return
+  if (!alone) return []
   const locked = yield* ids(sql`
     select id from runs where worker = ${worker} and status = 'RUNNING' order by id for no key update skip locked`)
   // After the locks: what was written before them is seen.
@@ -76,8 +79,8 @@ const judge = Effect.fnUntraced(function* <E>(
   const judged = (yield* verdict(yield* heldBy(sql, worker)))
     .filter(({ id }) => free.has(id))
     .map(({ id, losses }) => ({ id, losses, over: losses >= maxCrashes }))
-  if (judged.length === 0) return
-  yield* sql`
+  if (judged.length === 0) return []
+  const released = yield* letGo(sql`
     update runs
     set worker = null, lease_until = least(lease_until, at), updated_at = at, crashes = judged.losses,
       status = case when judged.over then 'FAILED' else status end,
@@ -86,8 +89,14 @@ const judge = Effect.fnUntraced(function* <E>(
       finished_at = case when judged.over then at end
     from jsonb_to_recordset(${sql.json(judged)}) as judged (id text, losses integer, over boolean),
       (select clock_timestamp() as at) now
-    where runs.id = judged.id and worker = ${worker} and status = 'RUNNING'`
+    where runs.id = judged.id and worker = ${worker} and status = 'RUNNING'
+    returning runs.kind, judged.over`)
+  return released.flatMap(({ kind, over }) => (over ? [kind] : []))
 })
+
+/** Told when it is stored. */
+const countLost = (kinds: ReadonlyArray<RunKind>) =>
+  Effect.forEach(kinds, (kind) => Metrics.countEnds(kind, "FAILED"), { discard: true })
 
 /**
  * How long ago the server was away, as it knows itself: not while they were executed, if one of them began since then.
@@ -182,13 +191,15 @@ export const make = ({
     for (const { worker } of found) {
       if (worker === null) continue
       const how = { isOwn: worker === given.worker, leaseMillis: given.leaseMillis, maxCrashes, awayMillis }
-      yield* query(sql.withTransaction(settle(sql, { ...how, worker })))
+      yield* countLost(yield* query(sql.withTransaction(settle(sql, { ...how, worker }))))
     }
     return found.length === 0 ? [] : yield* query(sql.withTransaction(begin(sql, given)))
   }),
   release: (worker, options) => {
     const { maxCrashes } = options
     const bury = judge(sql, { worker, maxCrashes }, (held) => Effect.succeed(loseWorker(held, maxCrashes)))
-    return query(options.crashed ? sql.withTransaction(bury) : Effect.asVoid(handBack(sql, worker, options)))
+    return options.crashed
+      ? Effect.flatMap(query(sql.withTransaction(bury)), countLost)
+      : query(Effect.asVoid(handBack(sql, worker, options)))
   }
 })

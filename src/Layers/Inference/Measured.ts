@@ -1,0 +1,53 @@
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { InferenceError, InferenceEvent } from "../../Schemas/Inference.ts"
+import type { Provider } from "../../Schemas/ProviderKey.ts"
+import { monotonicMillis } from "../../Services/CurrentTime.ts"
+import type { Model } from "../../Services/Inference.ts"
+import { modelSeconds, modelTokens } from "../../Services/Metrics.ts"
+
+type Finish = Extract<InferenceEvent, { type: "finish" }>
+
+/** The same model, and every call of it is measured: how long it took, what came of it, and which tokens it cost. */
+export const measured = (provider: Provider, { stream }: Model): Model => ({
+  stream: (request) =>
+    Stream.unwrap(
+      Effect.map(monotonicMillis, (since) => {
+        let finish: Finish | undefined
+        return stream(request).pipe(
+          Stream.mapArray((events) => {
+            for (const event of events) if (event.type === "finish") finish = event
+            return events
+          }),
+          Stream.onExit((exit) =>
+            Effect.flatMap(monotonicMillis, (at) => {
+              const outcome = outcomeOf(exit, finish)
+              const seconds = Metric.withAttributes(modelSeconds, { provider, outcome })
+              return Effect.andThen(
+                Metric.update(seconds, (at - since) / 1000),
+                finish === undefined ? Effect.void : countTokens(provider, finish)
+              )
+            })
+          )
+        )
+      })
+    )
+})
+
+const outcomeOf = (exit: Exit.Exit<unknown, InferenceError>, finish: Finish | undefined): string => {
+  const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+  if (failure !== undefined) return failure.reason
+  if (finish === undefined) return Exit.isSuccess(exit) ? "truncated" : "interrupted"
+  return finish.truncated === undefined ? "ok" : "truncated"
+}
+
+const countTokens = (provider: Provider, { usage }: Finish) => {
+  const tokens = (direction: string) => Metric.withAttributes(modelTokens, { provider, direction })
+  return Effect.andThen(
+    Metric.update(tokens("input"), usage.inputTokens),
+    Metric.update(tokens("output"), usage.outputTokens)
+  )
+}

@@ -1,0 +1,58 @@
+import type { PgPool } from "@effect/sql-pg/PgPool"
+import * as Effect from "effect/Effect"
+import * as Metrics from "../../../Services/Metrics.ts"
+
+/**
+ * The same ways to a session of the pool, and `/metrics` says how many sessions are in use and how many wait for one,
+ * as long as the scope is open. A statement costs two numbers more by it.
+ */
+export const make = Effect.fnUntraced(function* (pool: Pick<PgPool, "get" | "use">, size: number) {
+  let inUse = 0
+  let waiting = 0
+  yield* Metrics.observe(Metrics.poolInUse, {}, () => inUse)
+  yield* Metrics.observe(Metrics.poolWaiting, {}, () => waiting)
+  yield* Metrics.observe(Metrics.poolSize, {}, () => size)
+
+  const use: PgPool["use"] = (work) =>
+    Effect.suspend(() => {
+      // What is counted is known within what is ensured: an interruption leaves nothing behind.
+      let state: "new" | "waiting" | "using" = "new"
+      return Effect.ensuring(
+        Effect.suspend(() => {
+          state = "waiting"
+          waiting++
+          return pool.use((session) => {
+            state = "using"
+            waiting--
+            inUse++
+            return work(session)
+          })
+        }),
+        Effect.sync(() => {
+          if (state === "waiting") waiting--
+          if (state === "using") inUse--
+        })
+      )
+    })
+
+  const get: PgPool["get"] = Effect.suspend(() => {
+    let isWaiting = false
+    const awaited = Effect.ensuring(
+      Effect.suspend(() => {
+        isWaiting = true
+        waiting++
+        return pool.get
+      }),
+      Effect.sync(() => {
+        if (isWaiting) waiting--
+      })
+    )
+    const held = Effect.acquireRelease(
+      Effect.sync(() => inUse++),
+      () => Effect.sync(() => inUse--)
+    )
+    return Effect.tap(awaited, held)
+  })
+
+  return { use, get }
+})
