@@ -71,6 +71,23 @@ describe("a start that can't succeed", () => {
       { AGENTD_DATA_DRI: dataDir.path, DATABASE_URL: "foo" },
       /^agentd: DATABASE_URL must look like postgres:\S+; AGENTD_DATA_DRI is no setting: did you mean AGENTD_DATA_DIR\?\n$/u
     ))
+  it("says before anything else what is wrong about how to log", async () => {
+    const path = join(dataDir.path, "log")
+    const { code, stderr } = await runCommand({ AGENTD_DATA_DIR: path, AGENTD_LOG_LEVEL: "loud" }, "serve")
+    const sentence = "agentd: AGENTD_LOG_LEVEL must be one of trace, debug, info, warn, error\n"
+    assert.deepStrictEqual([code, stderr], [1, sentence])
+    assert.isFalse(existsSync(path))
+  })
+
+  it("repeats the password of a database nowhere, at every level of the log", async () => {
+    for (const address of ["agentd:canary-41c9@127.0.0.1:1/agentd", "agentd:canary-41c9@[::1]:1/canary"]) {
+      const env = { DATABASE_URL: `postgres://${address}`, AGENTD_LOG_LEVEL: "trace" }
+      const { code, stderr, stdout } = await runCommand(env, "migrate")
+      assert.strictEqual(code, 1)
+      assert.include(stderr, "the database of DATABASE_URL can't be used")
+      assert.notInclude(stderr + stdout, "canary-41c9")
+    }
+  })
 
   const name = "ends on a database in LATIN1"
   it.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), async () => {
@@ -78,6 +95,43 @@ describe("a start that can't succeed", () => {
     const url = await Effect.runPromise(Scope.provide(databaseWith("encoding 'LATIN1' locale 'C'"), scope))
     await refuseAll({ DATABASE_URL: url }, /has the encoding LATIN1, and agentd needs UTF8/u)
     await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+})
+
+describe("the log of a service", () => {
+  const dataDir = makeDataDir()
+  afterAll(() => dataDir.remove())
+
+  it("is one JSON object a line where nobody reads along, and has the end", async () => {
+    const server = await startServer({ AGENTD_DATA_DIR: dataDir.path, AGENTD_LOG_LEVEL: "debug" })
+    const headers = { "x-request-id": "from-outside" }
+    assert.strictEqual((await fetch(`${server.baseUrl}/api/agents?token=canary`, { headers })).status, 401)
+    const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text()
+    assert.include(metrics, "process_cpu_seconds_total")
+    assert.strictEqual(await server.stop("SIGTERM"), 0)
+    const entries = server
+      .stderr()
+      .trim()
+      .split("\n")
+      .filter((line) => !line.startsWith("agentd: "))
+      .map((line) => JSON.parse(line))
+    const own = entries.filter(({ requestId }) => requestId === "from-outside")
+    assert.deepStrictEqual(
+      own.map(({ level, message, path, status }) => [level, message, path, status]),
+      [
+        ["DEBUG", "a request was answered", "/api/agents", 401],
+        ["INFO", "a request was refused", "/api/agents", 401]
+      ]
+    )
+    assert.isTrue(entries.some(({ message }) => message === "stopping"))
+    assert.notInclude(server.stderr(), "canary")
+  })
+
+  it("is written for people where that is asked for", async () => {
+    const env = { AGENTD_DATA_DIR: dataDir.path, AGENTD_LOG_FORMAT: "logfmt" }
+    const server = await startServer(env)
+    assert.strictEqual(await server.stop("SIGTERM"), 0)
+    assert.match(server.stderr(), /^timestamp=\S+ level=INFO fiber=#\d+ message=stopping$/mu)
   })
 })
 

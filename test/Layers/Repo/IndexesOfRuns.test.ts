@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { RunId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../../src/Schemas/Journal.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
+import { RunCounts } from "../../../src/Services/RunCounts.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import * as Postgres from "../../support/Postgres.ts"
@@ -89,6 +90,12 @@ const suite = () =>
         table: "runs",
         index: "runs_pkey",
         call: Effect.flatMap(RunRepo, (runs) => runs.cancel(execution.id, new Date()))
+      },
+      {
+        what: "the count of what is not over",
+        table: "runs",
+        index: "turns_queued",
+        call: Effect.flatMap(RunCounts, ({ read }) => read)
       }
     ])("$what uses an index", indexUse)
   })
