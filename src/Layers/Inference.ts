@@ -25,10 +25,10 @@ export const layer = Layer.effect(
     const keys = yield* ProviderKeyRepo
     const outbound = yield* Outbound
     const { modelIdleMillis } = yield* Settings
-    const offline = measured("offline", Offline.make(yield* Ids))
+    const offline = measured("offline", Offline.make(yield* Ids).stream)
 
     const online = (connection: Connection) =>
-      measured(connection.provider, { stream: ModelStream.make(connection, modelIdleMillis) })
+      measured(connection.provider, ModelStream.make(connection, modelIdleMillis))
 
     const apiKeyOf = Effect.fnUntraced(function* (key: StoredProviderKey) {
       if (key.sealedApiKey !== null) {
@@ -62,14 +62,14 @@ export const layer = Layer.effect(
             : chosen.source === "environment"
               ? chosen.provider
               : "offline"
-        if (provider === "offline") return { ...offline, answeredBy }
+        if (provider === "offline") return { stream: offline, answeredBy }
         if (provider === "google" && !isGoogleModel(chosen.model)) {
           return yield* new InferenceError({
             reason: "bad_request",
             error: "the model must be a name, or models/ or tunedModels/ before one"
           })
         }
-        const { stream } = online(
+        const stream = online(
           chosen.source === "key"
             ? {
                 provider,

@@ -11,9 +11,10 @@ import { modelSeconds, modelTokens } from "../../Services/Metrics.ts"
 
 type Finish = Extract<InferenceEvent, { type: "finish" }>
 
-/** The same model, and every call of it is measured: how long it took, what came of it, and which tokens it cost. */
-export const measured = (provider: Provider, { stream }: Model): Model => ({
-  stream: (request) =>
+/** The same stream of answers, and every call of it is measured: how long it took, what came of it, and which tokens it cost. */
+export const measured =
+  (provider: Provider, stream: Model["stream"]): Model["stream"] =>
+  (request) =>
     Stream.unwrap(
       Effect.map(monotonicMillis, (since) => {
         let finish: Finish | undefined
@@ -35,7 +36,6 @@ export const measured = (provider: Provider, { stream }: Model): Model => ({
         )
       })
     )
-})
 
 const outcomeOf = (exit: Exit.Exit<unknown, InferenceError>, finish: Finish | undefined): string => {
   const failure = Option.getOrUndefined(Exit.findErrorOption(exit))

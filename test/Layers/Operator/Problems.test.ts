@@ -1,15 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Environment from "../../../src/Layers/Environment.ts"
 import { problemsOf } from "../../../src/Layers/Operator/Problems.ts"
 import { sentenceOf } from "../../../src/Layers/Runtime.ts"
-import * as SecretFiles from "../../../src/Layers/SecretFiles.ts"
 import * as Settings from "../../../src/Layers/Settings.ts"
 
 const problems = (environment: Readonly<Record<string, string>>) =>
   problemsOf({
     environment,
-    settings: SecretFiles.layer,
+    mistakes: Environment.mistakes,
+    settings: Environment.layerUnchecked,
     sentenceOf,
     checks: [Effect.scoped(Layer.build(Settings.layer)), Settings.allowLostSecrets]
   })
@@ -50,7 +51,8 @@ describe("the problems of an environment", () => {
     Effect.gen(function* () {
       const found = yield* problemsOf({
         environment: { A: "1" },
-        settings: SecretFiles.layer,
+        mistakes: () => Effect.succeed([]),
+        settings: Environment.layerUnchecked,
         sentenceOf,
         checks: [Effect.fail({ error: "the disk is full" }), Effect.fail({ error: "NOT_SET must be set" })]
       })
