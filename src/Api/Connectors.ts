@@ -3,6 +3,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { Connector, CreateConnector, UpdateConnector } from "../Schemas/Connector.ts"
+import { ConnectorHealth, ConnectorTools } from "../Schemas/ConnectorHealth.ts"
 import type { ConnectorId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
@@ -53,6 +54,45 @@ export const Connectors = HttpApiGroup.make("connectors")
         summary: "Update a connector, or switch it on or off",
         description:
           "An absent field stays. `metadata` replaces all of it, the credential included. Switching it on counts to the plan's limit.",
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.get("tools", "/api/connectors/:id/tools", {
+      params: { id: pathId<ConnectorId>() },
+      success: data(ConnectorTools),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "List the tools of a connector, with its health",
+        description:
+          "As its server lists them now, or did within a minute. `name` is what a model knows a tool by, `originalName` " +
+          "what its server does. None while `error` says why it can't be used, and of a connector that leads to no MCP server.",
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.get("health", "/api/connectors/:id/health", {
+      params: { id: pathId<ConnectorId>() },
+      success: data(ConnectorHealth),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read what the last use of a connector has shown",
+        description:
+          "In a run, a chat or a check, of any node. `error` says why it can't be used; of the server stays what it was " +
+          "when it last worked. All null before the first use, after a change of `metadata`, and of one that brings no tools.",
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.post("check", "/api/connectors/:id/check", {
+      params: { id: pathId<ConnectorId>() },
+      success: data(ConnectorHealth),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Connect to the server of a connector now",
+        description:
+          "Answers with its health after that, within about 10 s. One in `ERROR` that works is `ACTIVE` again if the plan " +
+          "has room; one that is `INACTIVE` stays so. Who asks while it is checked gets the same answer.",
         ...extension
       })
     ),

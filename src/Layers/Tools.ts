@@ -13,6 +13,8 @@ export const layer = Layer.effect(
     return ToolSource.of({
       builtin: builtin.tools,
       find: connectors.find,
+      check: connectors.check,
+      ofConnector: connectors.ofConnector,
       tools: (scope) =>
         Effect.map(connectors.tools(scope), ({ absent, tools }) => ({
           absent,

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { ConnectorCredential, type ConnectorMetadata, type StoredConnector } from "./Connector.ts"
+import type { ConnectorProblem } from "./ConnectorHealth.ts"
 import { registryEntry } from "./ConnectorRegistry.ts"
 
 /** The MCP server of a connector, with all that a request to it carries. The headers are secret. */
@@ -12,7 +13,7 @@ export interface ConnectorServer {
 export type ConnectorTarget =
   | { readonly kind: "server"; readonly server: ConnectorServer }
   | { readonly kind: "none" }
-  | { readonly kind: "unusable"; readonly error: string }
+  | { readonly kind: "unusable"; readonly error: ConnectorProblem }
 
 /**
  * Whether the tools of a connector belong into a scope. Never those that are switched off; ones in ERROR
@@ -47,7 +48,9 @@ export const targetOf = (
     const url = urlOf(own ?? known)
     return { kind: "server", server: { url, headers: { ...headersOf(given), ...signIn(credential) } } }
   } catch (problem) {
-    if (problem instanceof Unusable) return { kind: "unusable", error: problem.message }
+    if (problem instanceof Unusable) {
+      return { kind: "unusable", error: { code: "misconfigured", message: problem.message } }
+    }
     throw problem
   }
 }
@@ -74,7 +77,7 @@ export const serverProblem = (
   }
   const given = isCredential(credential) ? credential : undefined
   const target = targetOf({ type, providerId, metadata: rest, hasCredential: given !== undefined }, given)
-  return target.kind === "unusable" ? target.error : undefined
+  return target.kind === "unusable" ? target.error.message : undefined
 }
 
 /** The row that sealed headers are bound to, so that they can't be taken for a credential. */

@@ -20,6 +20,12 @@ export const prefixOf = (connector: {
   readonly type: string | null
 }): string => connector.providerId ?? connector.providerName ?? connector.type ?? "connector"
 
+/** Whether tools of two prefixes can be called alike. What is longer than a name may be is cut, with a hash of the whole. */
+export const mayMeet = (one: string, other: string): boolean => {
+  const [a, b] = [plain(one) + separator, plain(other) + separator]
+  return a.startsWith(b) || b.startsWith(a)
+}
+
 /**
  * The names under which models see these tools, in the same order: `<prefix>__<tool>` in the letters that
  * every provider takes, each one once and none of a built-in tool. Where two would be the same, the first

@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { StoredConnector } from "../Schemas/Connector.ts"
+import type { StoredHealth } from "../Schemas/ConnectorHealth.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 
@@ -25,7 +26,15 @@ export class ConnectorRepo extends Context.Service<
     ) => Effect.Effect<number, Unavailable>
     /** Replaces what can change. False when there is no such connector. */
     readonly update: (connector: StoredConnector) => Effect.Effect<boolean, Unavailable>
-    /** False when it was gone. */
+    /** False when it was gone. What was kept of its health goes with it. */
     readonly remove: (id: ConnectorId) => Effect.Effect<boolean, Unavailable>
+    /** What was last kept, if anything was. */
+    readonly health: (id: ConnectorId) => Effect.Effect<Option.Option<StoredHealth>, Unavailable>
+    /**
+     * Replaces what was kept; of a server that is not known now (no `protocolVersion`) stays what was known of it.
+     * Nothing is kept of a connector that is gone.
+     */
+    readonly keepHealth: (id: ConnectorId, health: StoredHealth) => Effect.Effect<void, Unavailable>
+    readonly forgetHealth: (id: ConnectorId) => Effect.Effect<void, Unavailable>
   }
 >()("agentd/Services/ConnectorRepo") {}

@@ -2,39 +2,49 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { ConnectorId } from "../Schemas/Ids.ts"
+import type { ConnectorStatus, StoredConnector } from "../Schemas/Connector.ts"
+import { healthOf, type Shown } from "../Schemas/ConnectorHealth.ts"
+import { noRoom } from "../Schemas/ToolAbsence.ts"
 import { ConnectorHealth } from "./ConnectorHealth.ts"
 import { makeRequireRoom } from "./ConnectorLimit.ts"
 import { ConnectorRepo } from "./ConnectorRepo.ts"
-import { now } from "./CurrentTime.ts"
+import { monotonicMillis, now } from "./CurrentTime.ts"
 import { Transaction } from "./Transaction.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
-/** Keeps in the status of a connector what is reported of it. */
+const pauseMillis = 30_000
+const maximumRemembered = 10_000
+
+/** Keeps what is reported of a connector, and in its status whether it works. */
 export const layer = Layer.effect(
   ConnectorHealth,
   Effect.gen(function* () {
     const repo = yield* ConnectorRepo
-    const requireRoom = yield* makeRequireRoom
+    const settle = yield* makeSettle
     const transaction = yield* Transaction
-    const workspaces = yield* WorkspaceRepo
+    const isNews = makeNews()
+
+    const keep = Effect.fnUntraced(function* (connector: StoredConnector, shown: Shown, isDue: boolean) {
+      const isHealthy = shown.error === null
+      const found = Option.getOrUndefined(yield* repo.find(connector.id))
+      if (found === undefined || !isSameServer(found, connector))
+        return isHealthy && found?.status === "ACTIVE"
+      const status = yield* settle(found, isHealthy)
+      if (isDue || status !== found.status) {
+        const told: Shown = isHealthy && status === "ERROR" ? { error: planLimit } : shown
+        yield* repo.keepHealth(connector.id, healthOf(told, yield* now))
+      }
+      return status === "ACTIVE"
+    }, transaction.atomically)
 
     const report = Effect.fn("ConnectorHealth.report")(
-      function* (id: ConnectorId, healthy: boolean) {
-        const seen = yield* repo.find(id)
-        if (Option.isNone(seen)) return false
-        // The lock of the workspace orders changes of its connectors: what counts is read behind it.
-        yield* workspaces.lock(seen.value.workspaceId)
-        const found = yield* repo.find(id)
-        if (Option.isNone(found) || found.value.status === "INACTIVE") return false
-        const status = healthy ? "ACTIVE" : "ERROR"
-        if (found.value.status === status) return healthy
-        if (healthy) yield* requireRoom(found.value.workspaceId)
-        yield* repo.update({ ...found.value, status, updatedAt: yield* now })
-        return healthy
+      function* (connector: StoredConnector, shown: Shown, { isAsked } = { isAsked: false }) {
+        const { id, status, updatedAt } = connector
+        const what = JSON.stringify([updatedAt, shown])
+        const isDue = isNews(id, what, yield* monotonicMillis) || isAsked
+        const isSettled = status === "INACTIVE" || status === (shown.error === null ? "ACTIVE" : "ERROR")
+        return isSettled && !isDue ? status === "ACTIVE" : yield* keep(connector, shown, isDue)
       },
-      transaction.atomically,
-      Effect.catchTag("PlanLimitExceeded", () => Effect.succeed(false)),
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.interrupt
@@ -45,3 +55,52 @@ export const layer = Layer.effect(
     return ConnectorHealth.of({ report })
   })
 )
+
+const planLimit = { code: "plan_limit", message: noRoom.why } as const
+
+/** Whether the connector leads where it led: `metadata` and credential are replaced together. */
+const isSameServer = (one: StoredConnector, other: StoredConnector): boolean =>
+  one.sealedCredential === other.sealedCredential &&
+  JSON.stringify(one.metadata) === JSON.stringify(other.metadata)
+
+/** The status that a connector has then. What changes it is ordered by the lock of the workspace. */
+const makeSettle = Effect.gen(function* () {
+  const repo = yield* ConnectorRepo
+  const requireRoom = yield* makeRequireRoom
+  const workspaces = yield* WorkspaceRepo
+
+  return Effect.fnUntraced(function* (seen: StoredConnector, isHealthy: boolean) {
+    const wanted: ConnectorStatus = isHealthy ? "ACTIVE" : "ERROR"
+    if (seen.status === "INACTIVE" || seen.status === wanted) return seen.status
+    yield* workspaces.lock(seen.workspaceId)
+    // What counts is read behind the lock.
+    const found = Option.getOrUndefined(yield* repo.find(seen.id))
+    if (found === undefined) return "INACTIVE"
+    if (found.status === "INACTIVE" || found.status === wanted) return found.status
+    const hasRoom =
+      !isHealthy ||
+      (yield* requireRoom(found.workspaceId).pipe(
+        Effect.as(true),
+        Effect.catchTag("PlanLimitExceeded", () => Effect.succeed(false))
+      ))
+    if (!hasRoom) return found.status
+    yield* repo.update({ ...found, status: wanted, updatedAt: yield* now })
+    return wanted
+  })
+})
+
+/** Whether something else is told of a connector than within the last 30 s. */
+const makeNews = () => {
+  const told = new Map<string, { readonly what: string; readonly at: number }>()
+  return (id: string, what: string, at: number): boolean => {
+    const last = told.get(id)
+    if (last?.what === what && at - last.at < pauseMillis) return false
+    told.delete(id)
+    told.set(id, { what, at })
+    for (const oldest of told.keys()) {
+      if (told.size <= maximumRemembered) break
+      told.delete(oldest)
+    }
+    return true
+  }
+}

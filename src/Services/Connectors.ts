@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import {
@@ -9,9 +10,11 @@ import {
   type CreateConnector,
   newConnector,
   type PlanLimitExceeded,
+  type StoredConnector,
   toConnector,
   type UpdateConnector
 } from "../Schemas/Connector.ts"
+import { type ConnectorHealth, type ConnectorTools, toHealth } from "../Schemas/ConnectorHealth.ts"
 import { headersRow, serverProblem } from "../Schemas/ConnectorServer.ts"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
@@ -23,6 +26,7 @@ import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { References } from "./References.ts"
 import { SecretBox } from "./SecretBox.ts"
+import { ToolSource } from "./ToolSource.ts"
 import { Transaction } from "./Transaction.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
@@ -47,6 +51,15 @@ export class Connectors extends Context.Service<
       patch: UpdateConnector
     ) => Effect.Effect<Connector, NotFound | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly remove: (user: User, id: ConnectorId) => Effect.Effect<void, NotFound | Unavailable>
+    /** What its last use has shown, in a run, a chat, or here; nothing is asked. */
+    readonly health: (user: User, id: ConnectorId) => Effect.Effect<ConnectorHealth, NotFound | Unavailable>
+    /**
+     * Asks its server now, over the connection that there is or a new one, and keeps what that shows. It switches
+     * nothing on: one that is INACTIVE stays so. At once for all who ask meanwhile.
+     */
+    readonly check: (user: User, id: ConnectorId) => Effect.Effect<ConnectorHealth, NotFound | Unavailable>
+    /** What its server lists, a minute old at most, and the health after that. */
+    readonly tools: (user: User, id: ConnectorId) => Effect.Effect<ConnectorTools, NotFound | Unavailable>
   }
 >()("agentd/Services/Connectors") {
   static readonly layer = Layer.effect(
@@ -66,6 +79,7 @@ export class Connectors extends Context.Service<
       })
 
       return Connectors.of({
+        ...(yield* makeLooking(visible)),
         create: Effect.fn("Connectors.create")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, { projectId: input.projectId })
@@ -112,6 +126,8 @@ export class Connectors extends Context.Service<
               }
               const stored = { ...updated, hasCredential: updated.sealedCredential !== null }
               if (!(yield* repo.update(stored))) return yield* notFound("connector")
+              // What was shown is of another server.
+              if (secret !== undefined) yield* repo.forgetHealth(id)
               return toConnector(stored)
             })
           )
@@ -124,6 +140,31 @@ export class Connectors extends Context.Service<
     })
   )
 }
+
+/** How a connector that the caller can see is, and what it brings. */
+const makeLooking = Effect.fnUntraced(function* (
+  visible: (user: User, id: ConnectorId) => Effect.Effect<StoredConnector, NotFound | Unavailable>
+) {
+  const repo = yield* ConnectorRepo
+  const toolSource = yield* ToolSource
+
+  const health = Effect.fn("Connectors.health")(function* (user: User, id: ConnectorId) {
+    const connector = yield* visible(user, id)
+    return toHealth(connector, Option.getOrUndefined(yield* repo.health(id)))
+  })
+
+  return {
+    health,
+    check: Effect.fn("Connectors.check")(function* (user: User, id: ConnectorId) {
+      yield* toolSource.check(yield* visible(user, id))
+      return yield* health(user, id)
+    }),
+    tools: Effect.fn("Connectors.tools")(function* (user: User, id: ConnectorId) {
+      const tools = yield* toolSource.ofConnector(yield* visible(user, id))
+      return { ...(yield* health(user, id)), tools }
+    })
+  }
+})
 
 /** What is stored of metadata: the credential apart, and the headers, where keys are too, sealed. */
 const makeSplit = Effect.gen(function* () {

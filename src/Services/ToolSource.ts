@@ -1,6 +1,8 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { StoredConnector } from "../Schemas/Connector.ts"
+import type { ConnectorTool } from "../Schemas/ConnectorHealth.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { ToolDefinition } from "../Schemas/Tool.ts"
@@ -64,6 +66,16 @@ export class ToolSource extends Context.Service<
      * other. Its definition may have changed.
      */
     readonly find: (scope: ToolScope, place: ToolPlace) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
+    /**
+     * What one connector brings, whatever its status, each tool with the name that a model knows it by; none where it
+     * brings none, or can't be asked. Its server is asked at most once a minute. What that shows is reported
+     * (`ConnectorHealth`). Within 30 s, else `Unavailable`.
+     */
+    readonly ofConnector: (
+      connector: StoredConnector
+    ) => Effect.Effect<ReadonlyArray<ConnectorTool>, Unavailable>
+    /** Asks the server of a connector now, if it leads to one, and reports what that shows. Within 30 s as well. */
+    readonly check: (connector: StoredConnector) => Effect.Effect<void, Unavailable>
     /** The tools that need no connector. */
     readonly builtin: (scope: ToolScope) => ReadonlyArray<Tool>
   }

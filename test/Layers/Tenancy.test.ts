@@ -59,6 +59,7 @@ const bodies: Readonly<Record<string, Json>> = {
   "cronJobs.run": {},
   "connectors.create": { type: "custom" },
   "connectors.update": { providerName: "changed" },
+  "connectors.check": {},
   "tasks.create": { prompt: "p" },
   "runs.cancel": {},
   "approvals.decide": { decision: "approve" },

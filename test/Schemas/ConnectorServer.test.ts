@@ -18,7 +18,8 @@ const mcp = (metadata: Given["metadata"], credential?: ConnectorCredential) =>
 const headersOf = (found: ReturnType<typeof target>) =>
   found.kind === "server" ? found.server.headers : found
 
-const errorOf = (found: ReturnType<typeof target>) => (found.kind === "unusable" ? found.error : found)
+const errorOf = (found: ReturnType<typeof target>) =>
+  found.kind === "unusable" ? found.error.message : found
 
 describe("targetOf", () => {
   it("is the server at the address of a connector of type mcp", () => {

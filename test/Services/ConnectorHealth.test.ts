@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import * as Repo from "../../src/Layers/Repo.ts"
 import type { ConnectorStatus } from "../../src/Schemas/Connector.ts"
+import { type Shown, unknownServer } from "../../src/Schemas/ConnectorHealth.ts"
 import { Unavailable } from "../../src/Schemas/Errors.ts"
 import type { ConnectorId } from "../../src/Schemas/Ids.ts"
 import { ConnectorHealth } from "../../src/Services/ConnectorHealth.ts"
@@ -28,6 +29,13 @@ const layerEmbedded = ConnectorReports.layer.pipe(Layer.provideMerge(layerNode(E
 const stored = (id: ConnectorId) =>
   Effect.flatMap(ConnectorRepo, (repo) => Effect.map(repo.find(id), Option.getOrThrow))
 
+const server = { serverName: "Docs", serverVersion: "1.2", protocolVersion: "2025-11-25" }
+const works: Shown = { error: null, server }
+const fails: Shown = { error: { code: "unreachable", message: "the server could not be reached" } }
+
+const healthOf = (id: ConnectorId) =>
+  Effect.flatMap(ConnectorRepo, (repo) => Effect.map(repo.health(id), Option.getOrUndefined))
+
 const made = (status: ConnectorStatus) =>
   Effect.flatMap(makeWorkspace, (workspaceId) => makeConnector(workspaceId, { status }))
 
@@ -43,34 +51,99 @@ describe("ConnectorHealth", () => {
     Effect.gen(function* () {
       yield* TestClock.setTime(5_000)
       const connector = yield* made(before)
-      assert.strictEqual(yield* (yield* ConnectorHealth).report(connector.id, healthy), answer)
+      assert.strictEqual(yield* (yield* ConnectorHealth).report(connector, healthy ? works : fails), answer)
       const updatedAt = before === after ? connector.updatedAt : new Date(5_000)
       assert.deepStrictEqual(yield* stored(connector.id), { ...connector, status: after, updatedAt })
+      assert.deepStrictEqual(
+        yield* healthOf(connector.id),
+        healthy
+          ? { checkedAt: new Date(5_000), error: null, ...server }
+          : { checkedAt: new Date(5_000), error: fails.error, ...unknownServer }
+      )
     }).pipe(Effect.provide(layerMemory))
   )
 
   it.effect("does nothing about one that is gone", () =>
     Effect.gen(function* () {
       const health = yield* ConnectorHealth
-      assert.isFalse(yield* health.report("conn_absent" as ConnectorId, true))
+      const connector = yield* made("ERROR")
+      yield* (yield* ConnectorRepo).remove(connector.id)
+      assert.isFalse(yield* health.report(connector, works))
+      assert.isUndefined(yield* healthOf(connector.id))
+    }).pipe(Effect.provide(layerMemory))
+  )
+
+  it.effect("does nothing about one that leads elsewhere by now", () =>
+    Effect.gen(function* () {
+      const health = yield* ConnectorHealth
+      const repo = yield* ConnectorRepo
+      const former = yield* made("ACTIVE")
+      const changed = { ...former, metadata: { url: "https://elsewhere.example.org/" } }
+      yield* repo.update(changed)
+      assert.isFalse(yield* health.report(former, fails))
+      assert.isTrue(yield* health.report(former, works))
+      yield* repo.update({ ...former, sealedCredential: "another" })
+      assert.isFalse(yield* health.report(former, fails))
+      assert.strictEqual((yield* stored(former.id)).status, "ACTIVE")
+      assert.isUndefined(yield* healthOf(former.id))
+    }).pipe(Effect.provide(layerMemory))
+  )
+
+  it.effect("keeps the same once in 30 s, what is new or asked for at once", () =>
+    Effect.gen(function* () {
+      const health = yield* ConnectorHealth
+      const connector = yield* made("ACTIVE")
+      const seen = Effect.fnUntraced(function* (shown: Shown, options?: { readonly isAsked: boolean }) {
+        yield* TestClock.adjust("1 second")
+        yield* health.report(yield* stored(connector.id), shown, options)
+        const kept = yield* healthOf(connector.id)
+        return [kept?.checkedAt.getTime(), kept?.error?.code ?? null, kept?.serverName]
+      })
+      assert.deepStrictEqual(yield* seen(works), [1_000, null, "Docs"])
+      assert.deepStrictEqual(yield* seen(works), [1_000, null, "Docs"])
+      assert.deepStrictEqual(yield* seen(works, { isAsked: true }), [3_000, null, "Docs"])
+      assert.deepStrictEqual(yield* seen(fails), [4_000, "unreachable", "Docs"])
+      // It has another status now, and is told of anew.
+      assert.deepStrictEqual(yield* seen(fails), [5_000, "unreachable", "Docs"])
+      assert.deepStrictEqual(yield* seen(fails), [5_000, "unreachable", "Docs"])
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(yield* seen(fails), [37_000, "unreachable", "Docs"])
+      const refused: Shown = { error: { code: "unauthorized", message: "no" } }
+      assert.deepStrictEqual(yield* seen(refused), [38_000, "unauthorized", "Docs"])
+      assert.deepStrictEqual(yield* seen(works), [39_000, null, "Docs"])
+    }).pipe(Effect.provide(layerMemory))
+  )
+
+  it.effect("says of one that works why it is not ACTIVE, if the plan has no room", () =>
+    Effect.gen(function* () {
+      const health = yield* ConnectorHealth
+      const broken = yield* made("ERROR")
+      yield* Effect.replicateEffect(makeConnector(broken.workspaceId), 5)
+      assert.isFalse(yield* health.report(broken, works))
+      assert.strictEqual((yield* healthOf(broken.id))?.error?.code, "plan_limit")
+      assert.strictEqual((yield* stored(broken.id)).status, "ERROR")
     }).pipe(Effect.provide(layerMemory))
   )
 
   it.effect("never fails, whatever the database does", () =>
     Effect.gen(function* () {
       const health = yield* ConnectorHealth
-      assert.isFalse(yield* health.report("conn_1" as ConnectorId, true))
-      assert.isFalse(yield* health.report("conn_2" as ConnectorId, false))
+      const connector = yield* made("ERROR")
+      assert.isFalse(yield* health.report({ ...connector, id: "conn_1" as ConnectorId }, works))
+      assert.isFalse(
+        yield* health.report({ ...connector, id: "conn_2" as ConnectorId }, fails, { isAsked: true })
+      )
     }).pipe(
       Effect.provide(
         ConnectorReports.layer.pipe(
-          Layer.provide(
+          Layer.provideMerge(
             Layer.mock(ConnectorRepo, {
+              insert: () => Effect.void,
               find: (id) => (id === "conn_1" ? Effect.fail(unavailable) : Effect.die("a bug"))
             })
           ),
-          Layer.provide(Repo.layerMemory),
-          Layer.provide(Layer.mergeAll(Layer.succeed(Settings, Settings.defaults), Ids.layer))
+          Layer.provideMerge(Repo.layerMemory),
+          Layer.provideMerge(Layer.mergeAll(Layer.succeed(Settings, Settings.defaults), Ids.layer))
         )
       )
     )
@@ -81,13 +154,13 @@ describe("ConnectorHealth", () => {
     const repo = yield* ConnectorRepo
     const workspaceId = yield* makeWorkspace
     const broken = yield* Effect.replicateEffect(makeConnector(workspaceId, { status: "ERROR" }), 20)
-    const back = yield* Effect.forEach(broken, ({ id }) => health.report(id, true), {
+    const back = yield* Effect.forEach(broken, (connector) => health.report(connector, works), {
       concurrency: "unbounded"
     })
     assert.strictEqual(back.filter((isActive) => isActive).length, 5)
     assert.strictEqual(yield* repo.countActive(workspaceId), 5)
     yield* (yield* WorkspaceRepo).setPlan(workspaceId, "pro", new Date())
-    for (const { id } of broken) assert.isTrue(yield* health.report(id, true))
+    for (const connector of broken) assert.isTrue(yield* health.report(connector, works))
     assert.strictEqual(yield* repo.countActive(workspaceId), 20)
   })
   it.live("never makes more active than the plan allows, in memory", () => Effect.provide(exact, layerMemory))

@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoredConnector } from "../../src/Schemas/Connector.ts"
+import { unknownServer } from "../../src/Schemas/ConnectorHealth.ts"
 import type { ConnectorId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
 import type { It } from "../support/Backends.ts"
@@ -186,6 +187,40 @@ export const suite = (it: It) =>
           yield* connectors.find(connector.id),
           Option.some({ ...connector, updatedAt: at(9) })
         )
+      })
+    )
+
+    it.effect("keeps the health of one that is there, with what was last known of its server", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const connector = yield* makeFullConnector
+        const other = yield* makeConnector(connector.workspaceId)
+        const health = (id = connector.id) => Effect.map(connectors.health(id), Option.getOrNull)
+        assert.isNull(yield* health())
+
+        const server = { serverName: unicode, serverVersion: "1", protocolVersion: "2025-11-25" }
+        const error = { code: "unreachable" as const, message: unicode }
+        yield* connectors.keepHealth(connector.id, { checkedAt: at(1), error, ...unknownServer })
+        assert.deepStrictEqual(yield* health(), { checkedAt: at(1), error, ...unknownServer })
+        yield* connectors.keepHealth(connector.id, { checkedAt: at(2), error: null, ...server })
+        assert.deepStrictEqual(yield* health(), { checkedAt: at(2), error: null, ...server })
+        yield* connectors.keepHealth(connector.id, { checkedAt: at(3), error, ...unknownServer })
+        assert.deepStrictEqual(yield* health(), { checkedAt: at(3), error, ...server })
+        const renamed = { serverName: null, serverVersion: null, protocolVersion: "2026-07-28" }
+        yield* connectors.keepHealth(connector.id, { checkedAt: at(4), error: null, ...renamed })
+        assert.deepStrictEqual(yield* health(), { checkedAt: at(4), error: null, ...renamed })
+
+        assert.isNull(yield* health(other.id))
+        assert.deepStrictEqual(yield* connectors.find(connector.id), Option.some(connector))
+        yield* connectors.keepHealth(other.id, { checkedAt: at(5), error, ...server })
+        yield* connectors.forgetHealth(connector.id)
+        assert.isNull(yield* health())
+        assert.deepStrictEqual(yield* health(other.id), { checkedAt: at(5), error, ...server })
+
+        assert.isTrue(yield* connectors.remove(other.id))
+        assert.isNull(yield* health(other.id))
+        yield* connectors.keepHealth(other.id, { checkedAt: at(6), error: null, ...server })
+        assert.isNull(yield* health(other.id))
       })
     )
 

@@ -14,6 +14,9 @@ export const layer = HttpApiBuilder.group(
       list: ({ query }) => data((user) => connectors.list(user, query)),
       get: ({ params }) => data((user) => connectors.get(user, params.id)),
       update: ({ params, payload }) => data((user) => connectors.update(user, params.id, payload)),
+      health: ({ params }) => data((user) => connectors.health(user, params.id)),
+      check: ({ params }) => data((user) => connectors.check(user, params.id)),
+      tools: ({ params }) => data((user) => connectors.tools(user, params.id)),
       remove: ({ params }) => removal((user) => connectors.remove(user, params.id))
     })
   })

@@ -7,6 +7,7 @@ import { ConnectorRepo } from "../../Services/ConnectorRepo.ts"
 import type { Tool, ToolScope } from "../../Services/ToolSource.ts"
 import * as Bound from "./Connectors/Bound.ts"
 import * as Calls from "./Connectors/Calls.ts"
+import * as Look from "./Connectors/Look.ts"
 import * as Reach from "./Connectors/Reach.ts"
 import * as Mcp from "./Mcp.ts"
 
@@ -23,6 +24,7 @@ export const make = Effect.gen(function* () {
   const bound = yield* Bound.make(mcp)
   const makeTool = yield* Calls.make(mcp, bound)
   const reach = yield* Reach.make(mcp)
+  const look = yield* Look.make(mcp, reach)
 
   /** What a scope names and can't have. */
   const unusable = ({ connectorIds }: ToolScope, all: Parameters<typeof reach>[0]) =>
@@ -33,6 +35,8 @@ export const make = Effect.gen(function* () {
     })
 
   return {
+    check: look.check,
+    ofConnector: look.tools,
     tools: Effect.fn("ConnectorTools.tools")(function* (scope: ToolScope) {
       const all = yield* repo.list({ workspaceId: scope.workspaceId })
       const listed = yield* reach(

@@ -2,6 +2,7 @@ import type * as McpSchema from "effect/ai/McpSchema"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Schema from "effect/Schema"
+import { type ServerInfo, unknownServer } from "../../Schemas/ConnectorHealth.ts"
 import { ToolError } from "../../Services/ToolSource.ts"
 import type { Connection } from "./Mcp/Client.ts"
 import { late, McpFailure, unsent } from "./Mcp/Failure.ts"
@@ -20,6 +21,8 @@ export interface McpClients {
   readonly tools: (server: McpServer) => Effect.Effect<ReadonlyArray<McpTool>, McpFailure>
   /** The same, asked for after this. */
   readonly freshTools: (server: McpServer) => Effect.Effect<ReadonlyArray<McpTool>, McpFailure>
+  /** What the server said of itself when it was last connected to; nothing is asked. */
+  readonly about: (server: McpServer) => ServerInfo
   /**
    * Calls a tool. It is sent twice only if the server has certainly not run it the first time, for it did
    * not know the session. It has no limit of time but that of the caller: interrupting ends the request at
@@ -78,6 +81,7 @@ export const make = Effect.gen(function* () {
   return {
     tools: list(false),
     freshTools: list(true),
+    about: (server) => pool.peek(JSON.stringify(server))?.info ?? unknownServer,
     call: Effect.fnUntraced(function* (server, tool, argument) {
       const result = yield* use(server, (connection) => connection.call(tool, argument))
       const scrub = scrubber(server.headers)

@@ -14,6 +14,7 @@ import { bound, unbound } from "../../Schemas/ToolBinding.ts"
 import { DatabaseHealth } from "../DatabaseHealth.ts"
 import { Inference } from "../Inference.ts"
 import { Settings } from "../Settings.ts"
+import type { Tool } from "../ToolSource.ts"
 import { askModel } from "./AskModel.ts"
 import { type Calling, callTools } from "./CallTools.ts"
 import { untilDraining } from "./Draining.ts"
@@ -108,14 +109,8 @@ export class AgentLoop extends Context.Service<
           }
           const isBeginning = isFirst
           isFirst = false
-          const { answeredBy, step: answered } = yield* askModel(question, settings)
-          const given = index === 0 ? givenOf(tools) : []
-          return {
-            ...answered,
-            toolCalls: bound(answered.toolCalls, tools),
-            ...(given.length > 0 && { given }),
-            ...(isBeginning && { answeredBy })
-          }
+          const answer = yield* askModel(question, settings)
+          return kept(answer, tools, { isBeginning, isFirst: index === 0 })
         })
         while (true) {
           const said: Extract<JournalStep, { type: "model" }> = yield* step(steps, index, "model", ask)
@@ -146,6 +141,21 @@ export class AgentLoop extends Context.Service<
       return AgentLoop.of({ answer })
     })
   )
+}
+
+/** An answer as it is journaled: bound to what the model was shown, with what it can't be gone on without later. */
+const kept = (
+  { answeredBy, step }: Effect.Success<ReturnType<typeof askModel>>,
+  tools: ReadonlyArray<Tool>,
+  { isBeginning, isFirst }: { readonly isBeginning: boolean; readonly isFirst: boolean }
+) => {
+  const given = isFirst ? givenOf(tools) : []
+  return {
+    ...step,
+    toolCalls: bound(step.toolCalls, tools),
+    ...(given.length > 0 && { given }),
+    ...(isBeginning && { answeredBy })
+  }
 }
 
 const joined = (system: string | null, note: string | null): string | null =>

@@ -26,6 +26,8 @@ const start = Effect.fnUntraced(function* (worker: string, tools: ReadonlyArray<
     Layer.provide(
       Layer.succeed(ToolSource, {
         tools: () => Effect.succeed({ tools, absent: [] }),
+        check: () => Effect.void,
+        ofConnector: () => Effect.succeed([]),
         builtin: () => tools,
         find: () => Effect.die("no tool of a connector")
       })

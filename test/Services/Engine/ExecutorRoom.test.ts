@@ -129,6 +129,8 @@ describe("Executor, room", () => {
       ]
       const source = Layer.succeed(ToolSource, {
         tools: () => Effect.succeed({ tools, absent: [] }),
+        check: () => Effect.void,
+        ofConnector: () => Effect.succeed([]),
         builtin: () => tools,
         find: () => Effect.die("no tool of a connector")
       })

@@ -9,7 +9,7 @@ export const layer = Layer.effect(
   ConnectorRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { connectors } = tables
+    const { connectorHealth, connectors } = tables
     const ofWorkspace = (workspaceId: string) =>
       Array.from(connectors.values()).filter((connector) => connector.workspaceId === workspaceId)
     return guard(
@@ -51,7 +51,20 @@ export const layer = Layer.effect(
             })
             return true
           }),
-        remove: (id) => Effect.sync(() => connectors.delete(id))
+        remove: (id) =>
+          Effect.sync(() => {
+            connectorHealth.delete(id)
+            return connectors.delete(id)
+          }),
+        health: (id) => Effect.sync(() => Option.fromNullishOr(connectorHealth.get(id))),
+        keepHealth: (id, health) =>
+          Effect.sync(() => {
+            if (!connectors.has(id)) return
+            const { protocolVersion, serverName, serverVersion } =
+              health.protocolVersion === null ? (connectorHealth.get(id) ?? health) : health
+            connectorHealth.set(id, { ...health, serverName, serverVersion, protocolVersion })
+          }),
+        forgetHealth: (id) => Effect.sync(() => void connectorHealth.delete(id))
       })
     )
   })

@@ -5,6 +5,7 @@ import * as Semaphore from "effect/Semaphore"
 import type { Agent } from "../../../Schemas/Agent.ts"
 import type { StoredApproval } from "../../../Schemas/Approval.ts"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
+import type { StoredHealth } from "../../../Schemas/ConnectorHealth.ts"
 import type { Message, StoredConversation, Trace } from "../../../Schemas/Conversation.ts"
 import type { Backlog, StoredFire } from "../../../Schemas/CronFire.ts"
 import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
@@ -64,6 +65,7 @@ const emptyTables = () => ({
   cronFires: new Map<string, StoredFire & { readonly cronJobId: CronJobId }>(),
   cronBacklogs: new Map<string, Backlog>(),
   connectors: new Map<string, StoredConnector>(),
+  connectorHealth: new Map<string, StoredHealth>(),
   memoryEntries: new Map<string, MemoryEntry>()
 })
 

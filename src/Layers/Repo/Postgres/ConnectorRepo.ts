@@ -1,8 +1,10 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { StoredConnector } from "../../../Schemas/Connector.ts"
+import { StoredHealth } from "../../../Schemas/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
-import { makeColumns } from "./Columns.ts"
+import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { count, firstRow, returnedRow, rows } from "./Rows.ts"
 
@@ -13,6 +15,24 @@ const columns = makeColumns(StoredConnector, {
   metadata: "json",
   hasCredential: { read: "sealed_credential is not null" }
 })
+const health = firstRow(StoredHealth)
+const healthColumns = makeColumns(StoredHealth, { error: "json" })
+
+/** Of a connector that is there, for as long as this is written. */
+const keepHealth = (sql: PgClient, id: string, given: StoredHealth) => sql`
+  with there as (select id from connectors where id = ${id} for key share)
+  ${insertSelect(
+    "connector_health",
+    { connector_id: sql.literal("there.id"), ...healthColumns.row(given) },
+    sql.literal("there")
+  )}
+  on conflict (connector_id) do update set
+    checked_at = excluded.checked_at, error = excluded.error,
+    ${sql.literal(["server_name", "server_version", "protocol_version"].map(ofKnownServer).join(", "))}`
+
+/** What is known of the server, if nothing is now. */
+const ofKnownServer = (column: string) =>
+  `${column} = case when excluded.protocol_version is null then connector_health.${column} else excluded.${column} end`
 
 export const layer = Layer.effect(
   ConnectorRepo,
@@ -55,6 +75,11 @@ export const layer = Layer.effect(
             )}
             where id = ${id} returning id`)
         ),
+      health: (id) =>
+        query(health(sql`select ${healthColumns.read()} from connector_health where connector_id = ${id}`)),
+      keepHealth: (id, given) => query(Effect.asVoid(keepHealth(sql, id, given))),
+      forgetHealth: (id) =>
+        query(Effect.asVoid(sql`delete from connector_health where connector_id = ${id}`)),
       remove: (id) => query(returnedRow(sql`delete from connectors where id = ${id} returning id`))
     })
   })

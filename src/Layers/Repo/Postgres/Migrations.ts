@@ -13,6 +13,7 @@ import * as OutputLimits from "./migrations/0009_output_limits.ts"
 import * as Removals from "./migrations/0010_removals.ts"
 import * as MemoryWords from "./migrations/0011_memory_words.ts"
 import * as AnsweringModels from "./migrations/0012_answering_models.ts"
+import * as ConnectorHealth from "./migrations/0013_connector_health.ts"
 import * as UsersGone from "./migrations/0014_users_gone.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
@@ -34,6 +35,7 @@ const migrations = {
   "0010_removals": migration(Removals.statements),
   "0011_memory_words": migration(MemoryWords.statements),
   "0012_answering_models": migration(AnsweringModels.statements),
+  "0013_connector_health": migration(ConnectorHealth.statements),
   "0014_users_gone": migration(UsersGone.statements)
 }
 

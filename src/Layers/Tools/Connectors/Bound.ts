@@ -6,6 +6,7 @@ import { away, deleted, noRoom, switchedOff, toolUnavailable } from "../../../Sc
 import type { ToolPlace } from "../../../Schemas/ToolBinding.ts"
 import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
+import { problemOf } from "../Mcp/Failure.ts"
 import type { McpServer } from "../Mcp/Server.ts"
 import type { McpClients } from "../Mcp.ts"
 import { placeOf } from "./Definition.ts"
@@ -33,7 +34,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     if (connector?.workspaceId !== workspaceId) return yield* toolUnavailable(binding, deleted)
     if (connector.status === "INACTIVE") return yield* toolUnavailable(binding, switchedOff)
     const found = yield* target(connector)
-    if (found.kind === "unusable") return yield* toolUnavailable(binding, away(found.error))
+    if (found.kind === "unusable") return yield* toolUnavailable(binding, away(found.error.message))
     if (found.kind === "none" || placeOf(found.server.url) !== binding.place) {
       return yield* toolUnavailable(binding, away("the connector leads to another address now"))
     }
@@ -44,12 +45,13 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     const tools = yield* mcp
       .freshTools(server)
       .pipe(
-        Effect.catchTag("McpFailure", ({ error }) =>
-          Effect.andThen(failed(connector, error), toolUnavailable(binding, away(error)))
+        Effect.catchTag("McpFailure", (failure) =>
+          Effect.andThen(failed(connector, problemOf(failure)), toolUnavailable(binding, away(failure.error)))
         )
       )
     // Those of one in ERROR are not the workspace's: the plan counts connectors that are ACTIVE.
-    if (connector.status === "ERROR" && !(yield* health.report(connector.id, true))) {
+    const isActive = yield* health.report(connector, { error: null, server: mcp.about(server) })
+    if (connector.status === "ERROR" && !isActive) {
       return yield* toolUnavailable(binding, noRoom)
     }
     return tools

@@ -4,7 +4,7 @@ import * as Scope from "effect/Scope"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import { away, toolUnavailable } from "../../../Schemas/ToolAbsence.ts"
 import { type Tool, ToolError } from "../../../Services/ToolSource.ts"
-import { isUnhealthy } from "../Mcp/Failure.ts"
+import { isUnhealthy, problemOf } from "../Mcp/Failure.ts"
 import type { McpServer } from "../Mcp/Server.ts"
 import type { McpClients, McpTool } from "../Mcp.ts"
 import type { Bound } from "./Bound.ts"
@@ -44,7 +44,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients, { standing }: 
         Effect.catchTag(
           "McpFailure",
           Effect.fnUntraced(function* (failure) {
-            if (isUnhealthy(failure)) yield* failed(connector, failure.error)
+            if (isUnhealthy(failure)) yield* failed(connector, problemOf(failure))
             // What changes nothing may be done again also where it may have been done.
             const mayRepeat = failure.isUnsent || (failure.reason === "unreachable" && binding.readOnly)
             if (mayRepeat) return yield* toolUnavailable(binding, away(failure.error))

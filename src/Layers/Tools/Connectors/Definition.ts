@@ -39,8 +39,14 @@ export const placeOf = (url: string): string => sha256(url)
 const descriptionOf = ({ description, title }: McpTool): string =>
   cut(storableText(description ?? title ?? ""), longestDescription)
 
-const isReadOnly = ({ annotations }: McpTool): boolean =>
-  annotations?.readOnlyHint === true && annotations.destructiveHint !== true
+export const isDestructive = ({ annotations }: McpTool): boolean => annotations?.destructiveHint === true
+
+const isReadOnly = (tool: McpTool): boolean => tool.annotations?.readOnlyHint === true && !isDestructive(tool)
+
+/** Each name once: of two tools the later. */
+export const distinct = (tools: ReadonlyArray<McpTool>): ReadonlyArray<McpTool> => [
+  ...new Map(tools.map((tool) => [tool.name, tool])).values()
+]
 
 /** Of the tools of a list that is kept for a while, and asked for by every run meanwhile. */
 const hashes = new WeakMap<McpTool, string>()

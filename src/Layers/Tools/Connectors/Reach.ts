@@ -3,8 +3,10 @@ import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import { type Absence, away, noRoom } from "../../../Schemas/ToolAbsence.ts"
 import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
 import { monotonicMillis } from "../../../Services/CurrentTime.ts"
+import { problemOf } from "../Mcp/Failure.ts"
 import type { McpServer } from "../Mcp/Server.ts"
 import type { McpClients, McpTool } from "../Mcp.ts"
+import { distinct } from "./Definition.ts"
 import * as Failed from "./Failed.ts"
 import * as Target from "./Target.ts"
 
@@ -54,34 +56,36 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     const found = yield* target(connector)
     if (found.kind === "none") return { ...without(connector), names: [] }
     if (found.kind === "unusable") {
-      // Told once, not with every message.
-      if (connector.status !== "ERROR") yield* failed(connector, found.error)
-      return without(connector, away(found.error))
+      yield* failed(connector, found.error)
+      return without(connector, away(found.error.message))
     }
     const server = { connectorId: connector.id, ...found.server }
     const fingerprint = JSON.stringify(server)
     const pause = pauses.get(connector.id)
     const at = yield* monotonicMillis
-    if (!areNamed && pause?.fingerprint === fingerprint && at < pause.until) {
+    // One that is not in ERROR any more has worked since.
+    const isPaused = connector.status === "ERROR" && pause?.fingerprint === fingerprint && at < pause.until
+    if (!areNamed && isPaused) {
       return without(connector, away(pause.error))
     }
     const tools = yield* mcp.tools(server).pipe(
-      Effect.catchTag("McpFailure", ({ error }) =>
+      Effect.catchTag("McpFailure", (failure) =>
         Effect.gen(function* () {
           const until = (yield* monotonicMillis) + pauseMillis
-          bounded(pauses).set(connector.id, { fingerprint, until, error })
-          yield* failed(connector, error)
-          return error
+          bounded(pauses).set(connector.id, { fingerprint, until, error: failure.error })
+          yield* failed(connector, problemOf(failure))
+          return failure.error
         })
       )
     )
     if (typeof tools === "string") return without(connector, away(tools))
     pauses.delete(connector.id)
-    const distinct = [...new Map(tools.map((tool) => [tool.name, tool])).values()]
-    const names = distinct.map(({ name }) => name)
+    const described = distinct(tools)
+    const names = described.map(({ name }) => name)
     bounded(known).set(connector.id, names)
-    if (connector.status === "ACTIVE" || (yield* health.report(connector.id, true))) {
-      return { connector, server, tools: distinct, names, absence: undefined }
+    const isActive = yield* health.report(connector, { error: null, server: mcp.about(server) })
+    if (isActive || connector.status === "ACTIVE") {
+      return { connector, server, tools: described, names, absence: undefined }
     }
     return { ...without(connector, noRoom), names }
   })
@@ -100,6 +104,8 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     return yield* Effect.forEach(connectors, reachBefore(deadline, areNamed), { concurrency: atOnce })
   })
 })
+
+export type Reach = Effect.Success<ReturnType<typeof make>>
 
 /** Forgets the oldest of a map that has grown too large. */
 const bounded = <K, V>(map: Map<K, V>): Map<K, V> => {

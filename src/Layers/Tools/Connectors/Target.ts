@@ -39,6 +39,9 @@ export const make = Effect.gen(function* () {
   return (connector: StoredConnector) =>
     Effect.match(openedTarget(connector), {
       onSuccess: (found) => found,
-      onFailure: (error): ConnectorTarget => ({ kind: "unusable", error })
+      onFailure: (error): ConnectorTarget => ({
+        kind: "unusable",
+        error: { code: "secret_unreadable", message: error }
+      })
     })
 })

@@ -9,6 +9,9 @@ import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
+import type { ServerInfo } from "../../../Schemas/ConnectorHealth.ts"
+import { storableText } from "../../../Schemas/Json.ts"
+import { cut } from "../../../Schemas/Text.ts"
 import { monotonicMillis } from "../../../Services/CurrentTime.ts"
 import { IdempotencyKey } from "../../../Services/ToolSource.ts"
 import { failureOf, isOtherVersion } from "./Errors.ts"
@@ -21,6 +24,7 @@ const listMillis = 60_000
 const maxMessageBytes = 4 * 1024 * 1024
 /** Of a tool, kept in memory; more than a model is shown. */
 const longestText = 4_096
+const longestInfo = 200
 
 /** The client speaks the older ones as well, though its type names two. */
 const protocols = [
@@ -34,6 +38,8 @@ const protocols = [
 
 export interface Connection {
   readonly version: string
+  /** What the server said of itself when the connection was made. */
+  readonly info: ServerInfo
   /** Asks the server at most once a minute; for a fresh list after this, once for all who ask meanwhile. */
   readonly tools: (isFresh: boolean) => Effect.Effect<ReadonlyArray<McpSchema.Tool>, McpFailure>
   readonly call: (
@@ -108,12 +114,7 @@ export const connect = Effect.fnUntraced(function* (options: {
     if (listed !== undefined && isUsable(listed, at)) return listed.tools
     const ask = ++asked
     const found = yield* Effect.mapError(client.listTools(), failure)
-    const tools: Array<McpSchema.Tool> = []
-    for (const [index, tool] of found.entries()) {
-      const usable = scrubbed(tool, schemas[index] ?? {}, scrub)
-      if (usable !== undefined) tools.push(usable)
-      yield* Effect.yieldNow
-    }
+    const tools = yield* scrubbedAll(found, schemas, scrub)
     listed = { at, ask, tools }
     return tools
   })
@@ -127,10 +128,26 @@ export const connect = Effect.fnUntraced(function* (options: {
 
   return {
     version: protocol.protocolVersion,
+    info: infoOf(client.serverInfo, protocol.protocolVersion, scrub),
     tools,
     call: (tool, argument) => Effect.mapError(client.callTool({ tool, arguments: argument }), failure)
   }
 })
+
+/** Name and version without secrets, in a length that can be shown. */
+const infoOf = (
+  given: McpClient.McpClient["serverInfo"],
+  protocolVersion: string,
+  scrub: Scrub
+): ServerInfo => {
+  const said = (text: string | undefined) =>
+    text === undefined ? null : cut(storableText(scrub(text.slice(0, longestText))), longestInfo)
+  return {
+    serverName: said(given?.title ?? given?.name),
+    serverVersion: said(given?.version),
+    protocolVersion
+  }
+}
 
 /** The first that begins; where none does, why the last one did not. */
 const firstOf = <A, R>(
@@ -148,6 +165,21 @@ const known = (message: McpSchema.JsonRpcRequest, key: string | null): McpSchema
   const meta = typeof _meta === "object" && _meta !== null ? _meta : {}
   return { ...message, params: { ...params, _meta: { ...meta, "agentd/idempotencyKey": key } } }
 }
+
+/** Tools without secrets; others get their turn after each. */
+const scrubbedAll = Effect.fnUntraced(function* (
+  found: ReadonlyArray<McpSchema.Tool>,
+  schemas: ReadonlyArray<Schema.JsonObject>,
+  scrub: Scrub
+) {
+  const tools: Array<McpSchema.Tool> = []
+  for (const [index, tool] of found.entries()) {
+    const usable = scrubbed(tool, schemas[index] ?? {}, scrub)
+    if (usable !== undefined) tools.push(usable)
+    yield* Effect.yieldNow
+  }
+  return tools
+})
 
 /** A tool without secrets; none if it is called by one, for under another name it can't be called. */
 const scrubbed = (

@@ -44,7 +44,7 @@ export const failureOf = (
         : said("the connection to the server was closed")
     case "ProtocolError":
       return reason.code === undefined
-        ? said("the server gave an answer that is no MCP")
+        ? broken("answer", "the server gave an answer that is no MCP", "not_mcp")
         : said("the server refused the request", reason.description)
     case "TimeoutError":
       return broken("timeout", "the server did not answer in time")
@@ -58,8 +58,8 @@ export const failureOf = (
 }
 
 /** Whether it was done all the same is not certain. */
-const broken = (reason: McpFailure["reason"], error: string) =>
-  new McpFailure({ reason, error, isUnsent: false })
+const broken = (reason: McpFailure["reason"], error: string, code?: McpFailure["code"]) =>
+  new McpFailure({ reason, error, isUnsent: false, ...(code !== undefined && { code }) })
 
 /** The client names what it was doing; nothing was answered to a request that failed as a whole. */
 const hasFailedWhole = (description: string | undefined): boolean => description === "MCP HTTP request failed"
@@ -105,7 +105,7 @@ const ofStatus = (
   }
   // A 404 in a session is told as a closed connection.
   if (status === 404 && code === undefined) {
-    return broken("unreachable", "there is no MCP server at this address")
+    return broken("unreachable", "there is no MCP server at this address", "not_mcp")
   }
   if (status === 400 && !requestCodes.includes(code) && sessionWords.test(description ?? "")) {
     return hasSession

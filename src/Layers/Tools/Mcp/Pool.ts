@@ -95,7 +95,10 @@ export const make = Effect.gen(function* () {
     return yield* RcMap.get(connections, key)
   })
 
-  return { get, forget }
+  /** The connection that was made last, as long as there is one. */
+  const peek = (key: string): Connection | undefined => recent.get(key)
+
+  return { get, forget, peek }
 })
 
 /** Puts the key last; what is first beyond `limit` is taken out and told. */

@@ -1,0 +1,119 @@
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberMap from "effect/FiberMap"
+import type * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
+import type { StoredConnector } from "../../../Schemas/Connector.ts"
+import type { ConnectorTool } from "../../../Schemas/ConnectorHealth.ts"
+import { inScope } from "../../../Schemas/ConnectorServer.ts"
+import { Unavailable } from "../../../Schemas/Errors.ts"
+import { mayMeet, prefixOf, toolNames } from "../../../Schemas/ToolName.ts"
+import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
+import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
+import { problemOf } from "../Mcp/Failure.ts"
+import type { McpClients, McpTool } from "../Mcp.ts"
+import { definitionOf, distinct, isDestructive } from "./Definition.ts"
+import * as Failed from "./Failed.ts"
+import type { Reach } from "./Reach.ts"
+import * as Target from "./Target.ts"
+
+const atOnce = 16
+const longestMillis = 30_000
+
+/** Shows what one connector brings and whether it works, to people who ask: also one that is switched off. */
+export const make = Effect.fnUntraced(function* (mcp: McpClients, reach: Reach) {
+  const list = yield* makeList(mcp)
+  const named = yield* makeNamed(reach)
+
+  const tools = Effect.fnUntraced(function* (connector: StoredConnector) {
+    const listed = distinct(yield* list(connector, false))
+    const names = listed.length === 0 ? [] : yield* named(connector, listed)
+    return listed.map((tool, index) => shownTool(tool, names[index] ?? tool.name))
+  })
+
+  return {
+    tools: yield* makeShared(tools),
+    check: yield* makeShared((connector) => Effect.asVoid(list(connector, true)))
+  }
+})
+
+/**
+ * One at a time of each connector, as it is: its answer is for all who ask meanwhile, and it goes on when they leave.
+ * 16 at once in all. One takes 30 s at most.
+ */
+const makeShared = Effect.fnUntraced(function* <A>(
+  look: (connector: StoredConnector) => Effect.Effect<A, Unavailable>
+) {
+  const places = yield* Semaphore.make(atOnce)
+  const looks = yield* FiberMap.make<string, A, Unavailable>()
+  return (connector: StoredConnector): Effect.Effect<A, Unavailable> =>
+    look(connector).pipe(
+      places.withPermits(1),
+      Effect.timeoutOrElse({
+        duration: longestMillis,
+        orElse: () => Effect.fail(new Unavailable({ error: "too many connectors are looked at" }))
+      }),
+      FiberMap.run(looks, JSON.stringify([connector.id, connector.updatedAt]), { onlyIfMissing: true }),
+      Effect.flatMap(Fiber.join)
+    )
+})
+
+/** What a server lists; nothing, and why not is reported, if it can't be asked. */
+const makeList = Effect.fnUntraced(function* (mcp: McpClients) {
+  const failed = yield* Failed.make
+  const health = yield* ConnectorHealth
+  const target = yield* Target.make
+
+  return Effect.fnUntraced(function* (
+    connector: StoredConnector,
+    isAsked: boolean
+  ): Effect.fn.Return<ReadonlyArray<McpTool>> {
+    const found = yield* target(connector)
+    if (found.kind === "none") return []
+    if (found.kind === "unusable") return yield* Effect.as(failed(connector, found.error, { isAsked }), [])
+    const server = { connectorId: connector.id, ...found.server }
+    return yield* (isAsked ? mcp.freshTools(server) : mcp.tools(server)).pipe(
+      Effect.tap(() => health.report(connector, { error: null, server: mcp.about(server) }, { isAsked })),
+      Effect.catchTag("McpFailure", (failure) =>
+        Effect.as(failed(connector, problemOf(failure), { isAsked }), [])
+      )
+    )
+  })
+})
+
+/** The names that tools have in a run of the connector's own project, where others may be called alike. */
+const makeNamed = Effect.fnUntraced(function* (reach: Reach) {
+  const repo = yield* ConnectorRepo
+
+  return Effect.fnUntraced(function* (connector: StoredConnector, tools: ReadonlyArray<McpTool>) {
+    const { id, projectId, workspaceId } = connector
+    const all = yield* repo.list({ workspaceId })
+    const others = all.filter(
+      (other) =>
+        other.id !== id &&
+        inScope(other, { projectId, connectorIds: null }) &&
+        mayMeet(prefixOf(other), prefixOf(connector))
+    )
+    const reached = new Map((yield* reach(others, false)).map((other) => [other.connector.id, other.names]))
+    reached.set(
+      id,
+      tools.map(({ name }) => name)
+    )
+    const ordered = all.flatMap((one) =>
+      (reached.get(one.id) ?? []).map((tool) => ({ connectorId: one.id, prefix: prefixOf(one), tool }))
+    )
+    return toolNames(ordered).filter((_, index) => ordered[index]?.connectorId === id)
+  })
+})
+
+const shownTool = (tool: McpTool, name: string): ConnectorTool => {
+  const { description, readOnly } = definitionOf(tool, name)
+  return {
+    name,
+    originalName: tool.name,
+    description,
+    readOnly,
+    destructive: isDestructive(tool),
+    inputSchema: tool.inputSchema as Schema.JsonObject
+  }
+}
