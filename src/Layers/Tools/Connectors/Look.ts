@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberMap from "effect/FiberMap"
+import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
@@ -46,16 +47,20 @@ const makeShared = Effect.fnUntraced(function* <A>(
 ) {
   const places = yield* Semaphore.make(atOnce)
   const looks = yield* FiberMap.make<string, A, Unavailable>()
-  return (connector: StoredConnector): Effect.Effect<A, Unavailable> =>
+  const run = yield* FiberMap.runtime(looks)()
+  const bounded = (connector: StoredConnector) =>
     look(connector).pipe(
       places.withPermits(1),
       Effect.timeoutOrElse({
         duration: longestMillis,
         orElse: () => Effect.fail(new Unavailable({ error: "too many connectors are looked at" }))
-      }),
-      FiberMap.run(looks, JSON.stringify([connector.id, connector.updatedAt]), { onlyIfMissing: true }),
-      Effect.flatMap(Fiber.join)
+      })
     )
+  return (connector: StoredConnector): Effect.Effect<A, Unavailable> =>
+    Effect.suspend(() => {
+      const key = JSON.stringify([connector.id, connector.updatedAt])
+      return Fiber.join(Option.getOrElse(FiberMap.getUnsafe(looks, key), () => run(key, bounded(connector))))
+    })
 })
 
 /** What a server lists; nothing, and why not is reported, if it can't be asked. */

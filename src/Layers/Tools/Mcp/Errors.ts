@@ -115,7 +115,9 @@ const ofStatus = (
   if (status === 502 || status === 503 || status === 504) {
     return broken("unreachable", `the server is not available (HTTP ${status})`)
   }
-  return said(`the server answered HTTP ${status}`, description)
+  const answered = said(`the server answered HTTP ${status}`, description)
+  // What takes no POST there.
+  return status === 405 && code === undefined ? broken("answer", answered.error, "not_mcp") : answered
 }
 
 /**
