@@ -110,6 +110,25 @@ describe("a client derived from the contract", () => {
     })
   )
 
+  it.live("breaks off a chat stream and takes it up again, to its end and not behind it", () =>
+    Effect.gen(function* () {
+      const client = yield* connect
+      const { body } = yield* client.chat.send({ payload: { workspaceId: own(), content: "Hello" } })
+      const first = yield* Stream.runCollect(Stream.take(chatEvents(body), 2))
+      const params = { id: first[0]?.event === "conversation" ? first[0].data.turnId : assert.fail() }
+      const rest = yield* client.runs.events({ params, headers: { "last-event-id": 2 } })
+      const events = [...first, ...(yield* Stream.runCollect(chatEvents((rest ?? assert.fail()).body)))]
+      const last = events.at(-1)
+      assert.strictEqual(
+        events
+          .flatMap(({ data, event }) => (event === "status" && "delta" in data ? [data.delta] : []))
+          .join(""),
+        last?.event === "done" ? last.data.message.content : ""
+      )
+      assert.isUndefined(yield* client.runs.events({ params, headers: { "last-event-id": events.length } }))
+    })
+  )
+
   it.live("has errors by name", () =>
     Effect.gen(function* () {
       const client = yield* connect
