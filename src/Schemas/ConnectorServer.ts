@@ -150,7 +150,9 @@ const header = (place: string, [name, value]: readonly [string, unknown]): reado
     throw new Unusable(`${place}: can't be sent under this name: ${JSON.stringify(name.slice(0, 100))}`)
   }
   if (typeof value !== "string" || !/^[\t\x20-\x7e\x80-\xff]*$/u.test(value)) {
-    throw new Unusable(`${place}: ${key} can't be sent as a header`)
+    throw new Unusable(
+      `${place}: ${key} can't be sent as a header: no line break, control character or letter beyond Latin-1 can`
+    )
   }
   return [key, value.trim()]
 }

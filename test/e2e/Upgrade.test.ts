@@ -175,8 +175,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         assert.strictEqual(decided.status, 200)
       }
 
-      let runs: ReadonlyArray<{ readonly status: string; readonly prompt: string; readonly output: string }> =
-        []
+      let runs: ReadonlyArray<Readonly<Record<"id" | "status" | "prompt" | "output", string>>> = []
       await until(async () => {
         runs = (await of("/api/runs")).data
         return runs.every(({ status }) => !["PENDING", "RUNNING", "WAITING_APPROVAL"].includes(status))
@@ -186,6 +185,14 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         assert.strictEqual(status, "COMPLETED", `${prompt}: ${output}`)
         for (const [, name] of prompt.matchAll(/^call (\w+)/gm)) assert.include(output, `${name} returned`)
       }
+      const models = new Map<string, string | null>()
+      for (const { id, prompt } of runs) {
+        const { data } = await json("GET", `/api/runs/${id}`)
+        models.set(prompt.split("\n")[0] ?? "", data.model)
+      }
+      assert.isNull(models.get("completed"), "nobody kept which it was")
+      assert.strictEqual(models.get("waiting in the queue"), "offline")
+
       const { data: conversations } = await of("/api/chat/conversations")
       let last: { readonly role: string; readonly content: string } | undefined
       await until(async () => {
@@ -194,6 +201,18 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         return last?.role === "ASSISTANT"
       }, "the turn is answered")
       assert.include(last?.content, "read done")
+
+      for (const { id, providerName } of connectors) {
+        const { data: health } = await json("GET", `/api/connectors/${id}/health`)
+        const isRefused = providerName === "local"
+        assert.strictEqual(health.error?.code, isRefused ? "misconfigured" : undefined)
+        assert.strictEqual(health.serverName, isRefused ? null : "scripted")
+        assert.strictEqual(
+          (await request("PATCH", `/api/connectors/${id}`, { grantedScopes: ["a"] })).status,
+          200
+        )
+        assert.strictEqual((await request("DELETE", `/api/connectors/${id}`)).status, 200)
+      }
 
       // What had a result is not done again, what had none is done once.
       assert.sameMembers(written, [
