@@ -133,7 +133,19 @@ const build = async () => {
   publish(unfinished, Path.join(folder, "template"))
 }
 
+/** What npm has just said so often of every package that needs a newer Node.js than its own; nothing can keep it quiet. */
+const explainEngines = () => {
+  const [, ofNpm] = / node\/v(\d+)\./.exec(process.env.npm_config_user_agent ?? "") ?? []
+  const own = Number(process.versions.node.split(".")[0])
+  if (ofNpm === undefined || Number(ofNpm) >= own) return
+  process.stderr.write(
+    `agentd: the EBADENGINE warnings are about Node.js ${ofNpm}, which npm runs on; agentd runs on the ` +
+      `Node.js ${process.versions.node} that was installed with it\n`
+  )
+}
+
 if (import.meta.main) {
+  if (process.argv.includes("--if-possible")) explainEngines()
   await build().catch((error) => {
     // Both only make starts faster: an installation does not fail for want of them.
     if (!process.argv.includes("--if-possible")) throw error
