@@ -2,11 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { pathOf } from "../../../src/Layers/Http/AccessLog.ts"
+import { InferenceError } from "../../../src/Schemas/Inference.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
+import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { makeLog } from "../../support/Log.ts"
-import { layerOffline, layerOver, makeTenant } from "../../support/Service.ts"
-import { makeWeb } from "../../support/Web.ts"
+import { layerOffline, layerOver, layerScripted, makeTenant, ScriptedModel } from "../../support/Service.ts"
+import { dataOf, makeWeb } from "../../support/Web.ts"
 
 describe("the log of requests", () => {
   it.effect("has one line of each at debug, with who asked and for which workspace", () => {
@@ -86,6 +89,44 @@ describe("the log of requests", () => {
       assert.include(String(log.entries[0]?.cause), "broken on purpose")
     }).pipe(Effect.provide(layerOver(Layer.succeed(AgentRepo, broken))), Effect.provide(log.layer))
   })
+
+  it.live(
+    "has under the id of a request what goes wrong in its stream, and in the run that began with it",
+    () => {
+      const log = makeLog("Info")
+      return Effect.gen(function* () {
+        const model = yield* ScriptedModel
+        const { send } = yield* makeWeb
+        const { token, workspaceId } = yield* makeTenant()
+        const headers = { "x-request-id": "mine-2" }
+        const post = (path: string, json: object) =>
+          send("POST", path, { token, headers, json: { workspaceId, ...json } })
+        model.script = () => Stream.fail(new InferenceError({ reason: "overloaded", error: "no" }))
+        yield* post("/api/chat/messages", { content: "Hello" })
+        const [failed, ...others] = log.facts()
+        assert.deepStrictEqual(others, [])
+        assert.match(String(failed?.runId), /^turn_/)
+        const told = { level: "WARN", message: "a model gave no answer", reason: "overloaded", error: "no" }
+        assert.deepInclude(failed, { ...told, requestId: "mine-2" })
+
+        const { id } = dataOf<{ readonly id: string }>(yield* post("/api/tasks", { prompt: "p" }))
+        const { text } = yield* send("GET", `/api/runs/${id}/events`, { token, headers })
+        assert.include(text, "internal error")
+        assert.deepStrictEqual(log.facts().slice(1), [
+          { level: "ERROR", message: "a chat stream failed", requestId: "mine-2" }
+        ])
+      }).pipe(
+        Effect.provide(
+          Layer.effectDiscard(
+            Effect.map(RunEventRepo, (events) =>
+              Object.assign(events, { glance: () => Effect.die(new Error("broken on purpose")) })
+            )
+          ).pipe(Layer.provideMerge(layerScripted()))
+        ),
+        Effect.provide(log.layer)
+      )
+    }
+  )
 
   it("takes of an address what can hold no secret", () => {
     const token = `agentd_${"x".repeat(43)}`
