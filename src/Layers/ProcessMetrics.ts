@@ -20,7 +20,7 @@ const cpu = Metric.counter("process_cpu_seconds_total", {
   incremental: true
 })
 
-/** The last part of the layout of Linux; elsewhere there is no such folder, and no such metric. */
+/** Nothing where the system has no such folder, as only Linux has: then there is no such metric. */
 const countFiles = (): number | undefined => {
   try {
     return readdirSync("/proc/self/fd").length

@@ -44,7 +44,10 @@ export class ApprovalRepo extends Context.Service<
         readonly decidedAt: Date
       }
     ) => Effect.Effect<boolean, Unavailable>
-    /** Ends up to `limit` runs that wait for too long: FAILED, with the reason. Answers which, and counts them (`Metrics.countEnds`). */
+    /**
+     * Ends up to `limit` runs that wait for too long: FAILED, with the reason. Answers which, and counts them
+     * (`Metrics.countEnds`).
+     */
     readonly expire: (limit: number) => Effect.Effect<ReadonlyArray<RunId>, Unavailable>
   }
 >()("agentd/Services/ApprovalRepo") {}

@@ -1,7 +1,6 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as HttpBody from "effect/http/HttpBody"
 import * as HttpMiddleware from "effect/http/HttpMiddleware"
 import { HttpPlatform } from "effect/http/HttpPlatform"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -10,8 +9,6 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Metric from "effect/Metric"
 import * as Redacted from "effect/Redacted"
-import * as References from "effect/References"
-import * as Stream from "effect/Stream"
 import { errorCodeHeader } from "../../Api/Errors.ts"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
 import { Auth } from "../../Services/Auth.ts"
@@ -70,7 +67,6 @@ export const layer = HttpRouter.middleware(
         }).pipe(
           Effect.map((response) => delivered(response, request.url)),
           Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
-          Effect.map((response) => streamedFor(response, requestId)),
           Effect.onExit((exit) => {
             const millis = performance.now() - startedAt
             const status = Exit.isSuccess(exit) ? exit.value.status : goneStatus
@@ -108,17 +104,6 @@ const delivered = (response: HttpServerResponse.HttpServerResponse, url: string)
     ...(isOfApi(url) && { "cache-control": "no-store" }),
     ...response.headers
   })
-
-/** A stream is written when the request is over for all others: what goes wrong then is still said under its id. */
-const streamedFor = (response: HttpServerResponse.HttpServerResponse, requestId: string) => {
-  const { body } = response
-  if (body._tag !== "Stream") return response
-  const stream = Stream.updateService(body.stream, References.CurrentLogAnnotations, (annotations) => ({
-    ...annotations,
-    requestId
-  }))
-  return HttpServerResponse.setBody(response, HttpBody.stream(stream, body.contentType, body.contentLength))
-}
 
 const isOfApi = (url: string): boolean => /^\/+api(\/|$)/iu.test(url)
 
