@@ -23,7 +23,6 @@ describe("the log, at every level", () => {
         send("POST", "/api/agents", { token, body: `{"name":"${canary}` }),
         post("/api/agents", { name: canary, description: canary, systemPrompt: canary }),
         post("/api/agents", { name: canary.repeat(20) }),
-        post("/api/provider-keys", { name: canary, provider: "openai", model: "m", apiKey: canary }),
         post("/api/connectors", {
           name: canary,
           providerId: "x",
@@ -35,6 +34,15 @@ describe("the log, at every level", () => {
         post("/api/tasks", { prompt: `call ${canary} {"a":"${canary}"}` }),
         post("/api/chat/messages", { content: `${canary}\ncall recall {"query":"${canary}"}` }),
         post("/api/chat/messages", { content: canary, conversationId: canary }),
+        // From here on it is the default, and can't be reached.
+        post("/api/provider-keys", {
+          name: canary,
+          provider: "openai-compatible",
+          model: canary,
+          apiKey: canary,
+          baseUrl: "http://127.0.0.1:1/v1"
+        }),
+        post("/api/chat/messages", { content: canary }),
         send("GET", `/api/chat/memory?workspaceId=${workspaceId}&key=${canary}`, { token })
       ]
       for (const request of requests) yield* request
