@@ -1,7 +1,7 @@
 import { describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
-import type { CronJobId, ProjectId, UserId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import type { CronJobId, ProjectId, TokenId, UserId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import type { Removal } from "../../../src/Schemas/Removal.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
@@ -162,6 +162,41 @@ const suite = () =>
         table: "tokens",
         index: "tokens_of_user",
         call: Effect.flatMap(TokenRepo, (tokens) => tokens.list(userId, new Date()))
+      },
+      {
+        what: "the page of all tokens",
+        table: "tokens",
+        index: "tokens_pkey",
+        call: Effect.flatMap(TokenRepo, (tokens) =>
+          tokens.page({ userId: null, after: "token_5" as TokenId, limit: 20, now: new Date() })
+        )
+      },
+      {
+        what: "the page of the tokens of a user",
+        table: "tokens",
+        call: Effect.flatMap(TokenRepo, (tokens) =>
+          tokens.page({ userId, after: null, limit: 20, now: new Date() })
+        )
+      },
+      {
+        what: "the page of the workspaces of a user",
+        table: "workspace_members",
+        index: "workspace_members_of_user",
+        call: Effect.flatMap(WorkspaceRepo, (workspaces) =>
+          workspaces.page({ userId, after: null, limit: 20 })
+        )
+      },
+      {
+        what: "the lock of the workspaces of a user",
+        table: "workspace_members",
+        index: "workspace_members_of_user",
+        call: Effect.flatMap(WorkspaceRepo, (workspaces) => workspaces.lockOwned(userId))
+      },
+      {
+        what: "the removal of the tokens of a user",
+        table: "tokens",
+        index: "tokens_of_user",
+        call: Effect.flatMap(TokenRepo, (tokens) => tokens.removeOf("user_nobody" as UserId))
       },
       {
         what: "the list of the workspaces of a user",
