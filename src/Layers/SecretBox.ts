@@ -100,7 +100,13 @@ const remedy =
 
 const keysOfFile = Effect.fnUntraced(function* (path: string, read: (text: string) => ReadonlyArray<string>) {
   if (!existsSync(path)) return []
-  const found = read(readFileSync(path, "utf8"))
+  const found = yield* Effect.try({
+    try: () => read(readFileSync(path, "utf8")),
+    catch: (cause) =>
+      new Ring.SecretKeyInvalid({
+        error: `${path} can't be read: ${cause instanceof Error ? cause.message : String(cause)}`
+      })
+  })
   yield* Effect.mapError(
     Ring.idsOf(found),
     () => new Ring.SecretKeyInvalid({ error: `${path}: ${Ring.form}` })

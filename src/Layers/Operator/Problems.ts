@@ -7,12 +7,15 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** More variables than there are. */
 const most = 100
 
+/** Of the variable that names the file which the value of another is in. */
+const ofFile = /_FILE$/u
+
 /** The variable that a sentence is about. */
 const variableOf = (sentence: string): string | undefined =>
-  /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b/u.exec(sentence)?.[0]
+  /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b/u.exec(sentence)?.[0].replace(ofFile, "")
 
 const without = (environment: Environment, hidden: ReadonlySet<string>): Environment =>
-  Object.fromEntries(Object.entries(environment).filter(([name]) => !hidden.has(name.replace(/_FILE$/u, ""))))
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !hidden.has(name.replace(ofFile, ""))))
 
 /**
  * Everything that checks find wrong with an environment. Each ends with the first mistake that it meets, as a start

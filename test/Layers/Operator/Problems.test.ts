@@ -47,6 +47,17 @@ describe("the problems of an environment", () => {
     })
   )
 
+  it.effect("are told of a file that can't be read, and of what is behind it", () =>
+    Effect.gen(function* () {
+      const found = yield* problems({ AGENTD_SECRET_KEY_FILE: "/nowhere", PORT: "x" })
+      assert.deepStrictEqual(found.problems, [
+        "AGENTD_SECRET_KEY_FILE: the file /nowhere can't be read",
+        "PORT must be a whole number from 0 to 65535"
+      ])
+      assert.sameMembers([...found.hidden], ["AGENTD_SECRET_KEY", "PORT"])
+    })
+  )
+
   it.effect("end with one whose variable is not there to be left out", () =>
     Effect.gen(function* () {
       const found = yield* problemsOf({
