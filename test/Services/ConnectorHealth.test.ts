@@ -114,6 +114,45 @@ describe("ConnectorHealth", () => {
     }).pipe(Effect.provide(layerMemory))
   )
 
+  it.effect("keeps the same once also for who still has it as it was", () =>
+    Effect.gen(function* () {
+      const health = yield* ConnectorHealth
+      const asItWas = yield* made("ACTIVE")
+      yield* health.report(asItWas, fails)
+      yield* TestClock.adjust("1 second")
+      assert.isFalse(yield* health.report(asItWas, fails))
+      assert.deepStrictEqual((yield* healthOf(asItWas.id))?.checkedAt, new Date(0))
+    }).pipe(Effect.provide(layerMemory))
+  )
+
+  it.effect("asks the database nothing where there is nothing to keep", () => {
+    let asked = 0
+    const counted = Layer.effect(
+      ConnectorRepo,
+      Effect.map(ConnectorRepo, (repo) => ({
+        ...repo,
+        find: (id: ConnectorId) =>
+          Effect.suspend(() => {
+            asked++
+            return repo.find(id)
+          })
+      }))
+    ).pipe(Layer.provideMerge(Repo.layerMemory))
+    return Effect.gen(function* () {
+      const health = yield* ConnectorHealth
+      const connector = yield* made("ACTIVE")
+      for (const _ of ["first", "again"]) assert.isTrue(yield* health.report(connector, works))
+      assert.strictEqual(asked, 1)
+    }).pipe(
+      Effect.provide(
+        ConnectorReports.layer.pipe(
+          Layer.provideMerge(counted),
+          Layer.provideMerge(Layer.mergeAll(Layer.succeed(Settings, Settings.defaults), Ids.layer))
+        )
+      )
+    )
+  })
+
   it.effect("says of one that works why it is not ACTIVE, if the plan has no room", () =>
     Effect.gen(function* () {
       const health = yield* ConnectorHealth

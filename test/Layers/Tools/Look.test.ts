@@ -148,7 +148,35 @@ describe("A look at a connector", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("is one for all who ask meanwhile, goes on when they leave, and ends", () =>
+  it.effect("asks once for all who check meanwhile", () =>
+    Effect.gen(function* () {
+      let letGo: (() => void) | undefined
+      const { asked, url } = yield* startScripted({
+        answer: ({ id, method, response }) => {
+          if (method !== "tools/list" || letGo !== undefined) return undefined
+          letGo = () => {
+            response.writeHead(200, { "content-type": "application/json" })
+            response.end(JSON.stringify({ jsonrpc: "2.0", id, result: { tools: [] } }))
+          }
+          return handled
+        }
+      })
+      const connector = yield* connect(url)
+      const asking = yield* Effect.replicateEffect(Effect.forkChild(check(connector)), 5)
+      yield* eventually(
+        Effect.sync(() => letGo !== undefined),
+        "it was asked"
+      )
+      letGo?.()
+      for (const fiber of asking) assert.strictEqual((yield* Fiber.join(fiber)).status, "ACTIVE")
+      assert.lengthOf(
+        asked.filter((method) => method === "tools/list"),
+        1
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("goes on when who asked first leaves, and ends", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* startScripted({ answer: () => handled })
       const connector = yield* connect(url)
