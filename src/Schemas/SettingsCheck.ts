@@ -47,13 +47,13 @@ export const check = (
   }
 }
 
-/** The known names that this one is taken for: the nearest, of which there may be two. */
-export const nearest = (name: string): ReadonlyArray<string> => {
+/** The names `among` these that this one is taken for: the nearest, of which there may be two. */
+export const nearest = (name: string, among: ReadonlyArray<string> = known): ReadonlyArray<string> => {
   if (serviceLink.test(name)) return []
   const own = name.slice(prefix.length)
   // Without the prefix, which all have, two letters of a short name are most of it.
   const most = Math.min(farthest, Math.floor(own.length / lettersPerMistake))
-  const near = known
+  const near = among
     .filter((other) => other.startsWith(prefix))
     .map((other) => ({ other, distance: distanceOf(own, other.slice(prefix.length), most) }))
   const least = Math.min(...near.map(({ distance }) => distance))

@@ -30,6 +30,13 @@ describe("the environment of a process", () => {
     })
   )
 
+  it.effect("ends its start with one mistake that nothing else would find", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(read({ AGENTD_DATA_DRI: "/data" }))
+      assert.strictEqual(sentenceOf(error), "AGENTD_DATA_DRI is no setting: did you mean AGENTD_DATA_DIR?")
+    })
+  )
+
   it.effect("is told in one line of the log what nobody reads, cut where it is much", () =>
     Effect.gen(function* () {
       const links = { AGENTD_SERVICE_HOST: "10.0.0.1", AGENTD_PORT_3000_TCP: "tcp://10.0.0.1:3000" }

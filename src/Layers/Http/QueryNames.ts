@@ -12,7 +12,7 @@ const longestName = 50
  * everything (CONTRACT.md section 2). The names are those of the contract's own schema. Of several mistakes the
  * first is told; how many there can be is bounded by the length of the request line.
  */
-export const require = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+export const requireKnown = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   const query = yield* ParsedSearchParams
   const known = namesOf(endpoint)
   for (const [name, value] of Object.entries(query)) {

@@ -12,14 +12,14 @@ import { problemResponse, sentenceOf } from "./Problems.ts"
 import * as QueryNames from "./QueryNames.ts"
 
 /**
- * A query parameter that the endpoint does not have is a 400. What does not decode is a 400 that names the field, in a path a 404 like any id that names nothing. A
- * body of another type or charset is a 415, one that announces too much a 413 before it is read, and one that is no
- * UTF-8 a 400: decoding it would change it in silence.
+ * A query parameter that the endpoint does not have is a 400. What does not decode is a 400 that names the field, in a
+ * path a 404 like any id that names nothing. A body of another type or charset is a 415, one that announces too much a
+ * 413 before it is read, and one that is no UTF-8 a 400: decoding it would change it in silence.
  */
 export const layer = Layer.succeed(
   Validation,
   Effect.fnUntraced(function* (httpEffect: Effect.Effect<HttpServerResponse, unhandled>, { endpoint }) {
-    yield* QueryNames.require(endpoint)
+    yield* QueryNames.requireKnown(endpoint)
     const request = yield* HttpServerRequest
     const maximum = yield* MaxBodySize
     if (hasBody(request.headers)) {

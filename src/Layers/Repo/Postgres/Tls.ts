@@ -52,10 +52,11 @@ export const explain = (url: Redacted.Redacted, error: SqlError): SqlError | Tls
       error: `the server at ${host} does not speak TLS: add sslmode=disable to DATABASE_URL if the network is trusted`
     })
   }
-  const { code, message } = reason.cause as { readonly code?: unknown; readonly message?: unknown }
-  return typeof code === "string" && /CERT|^ERR_TLS|VERIFY|ISSUER|^CRL/u.test(code)
+  const cause = reason.cause instanceof Error ? reason.cause : new Error()
+  const isOfCertificate = "code" in cause && /CERT|^ERR_TLS|VERIFY|ISSUER|^CRL/u.test(String(cause.code))
+  return isOfCertificate
     ? new TlsError({
-        error: `the certificate of the server at ${host} is not accepted: ${message} (sslmode and sslrootcert of DATABASE_URL)`
+        error: `the certificate of the server at ${host} is not accepted: ${cause.message} (sslmode and sslrootcert of DATABASE_URL)`
       })
     : error
 }
