@@ -7,6 +7,7 @@ import * as Remote from "../../../src/Layers/Repo/Postgres/Remote.ts"
 import { sentenceOf } from "../../../src/Layers/Runtime.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import * as Postgres from "../../support/Postgres.ts"
+import { eventually } from "../../support/Until.ts"
 
 const opened = (url: string) =>
   Layer.build(
@@ -85,8 +86,20 @@ describe.skipIf(!Postgres.hasPostgres)(Postgres.hasPostgres ? name : Postgres.sk
   it.live("goes on where all is well", () =>
     Effect.gen(function* () {
       const url = yield* Postgres.emptyDatabase
-      yield* Effect.scoped(opened(url))
-      assert.notDeepEqual(yield* tablesOf(url), { tables: 0 })
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* opened(url)
+          assert.notDeepEqual(yield* tablesOf(url), { tables: 0 })
+          const migrating = ask(
+            url,
+            "select 1 from pg_stat_activity where datname = current_database() and application_name = 'agentd migrate'"
+          )
+          yield* eventually(
+            Effect.map(migrating, (rows) => rows.length === 0),
+            "the session that migrated is closed"
+          )
+        })
+      )
     })
   )
 })

@@ -73,27 +73,26 @@ const objection = ({ encoding, version, writable }: Server): string | undefined 
   return undefined
 }
 
-/** On a connection of its own: a migration may take longer than any request may. */
+/** On a connection of its own, closed when it is done: a migration may take longer than any request may. */
 const layerMigrated = (url: Redacted.Redacted) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const [row] = yield* sql<Server>`
-        select current_setting('server_version_num')::int / 10000 as version,
-          current_setting('server_encoding') as encoding,
-          not current_setting('transaction_read_only')::boolean as writable`
-      const error = row === undefined ? undefined : objection(row)
-      if (error !== undefined) return yield* new DatabaseError({ error })
-      yield* Migrations.migrate
-    })
-  ).pipe(
-    Layer.provide(
-      Layer.unwrap(
-        Effect.map(Tls.options(url), (ssl) =>
-          PgClient.layer({ url, ssl, maxConnections: 1, applicationName: "agentd migrate" })
-        )
+      const ssl = yield* Tls.options(url)
+      const client = PgClient.layer({ url, ssl, maxConnections: 1, applicationName: "agentd migrate" })
+      yield* migrated.pipe(
+        Effect.provide(client, { local: true }),
+        Effect.catchTag("SqlError", (error) => Effect.fail(Tls.explain(url, error)))
       )
-    ),
-    Layer.catchTag("SqlError", (error) => Layer.effectDiscard(Effect.fail(Tls.explain(url, error)))),
-    Layer.fresh
+    })
   )
+
+const migrated = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<Server>`
+    select current_setting('server_version_num')::int / 10000 as version,
+      current_setting('server_encoding') as encoding,
+      not current_setting('transaction_read_only')::boolean as writable`
+  const error = row === undefined ? undefined : objection(row)
+  if (error !== undefined) return yield* new DatabaseError({ error })
+  yield* Migrations.migrate
+})
