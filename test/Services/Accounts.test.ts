@@ -6,6 +6,7 @@ import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { Accounts } from "../../src/Services/Accounts.ts"
 import { Auth } from "../../src/Services/Auth.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import { TokenRepo } from "../../src/Services/TokenRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { makeConversation } from "../support/Fixtures.ts"
 import { layerAtRest } from "../support/Service.ts"
@@ -159,6 +160,8 @@ describe("what an operator takes away", () => {
           (yield* workspaces.members(workspaceId)).map(({ userId }) => userId),
           [bob.userId]
         )
+        assert.deepStrictEqual(yield* workspaces.list(ann.userId), [])
+        assert.deepStrictEqual(yield* (yield* TokenRepo).list(ann.userId, new Date(0)), [])
         const kept = yield* conversations.list({ workspaceId, limit: 9, offset: 0 })
         assert.deepStrictEqual(
           kept.map(({ id }) => id),

@@ -58,6 +58,19 @@ describe("the problems of an environment", () => {
     })
   )
 
+  it.effect("are looked for no further where leaving a variable out does not help", () =>
+    Effect.gen(function* () {
+      let times = 0
+      const stubborn = Effect.suspend(() => {
+        times++
+        return Effect.fail({ error: "PORT is never right" })
+      })
+      const environment = { PORT: "1" }
+      yield* problemsOf({ environment, settings: SecretFiles.layer, sentenceOf, checks: [stubborn] })
+      assert.strictEqual(times, 2)
+    })
+  )
+
   it.effect("end with one whose variable is not there to be left out", () =>
     Effect.gen(function* () {
       const found = yield* problemsOf({
