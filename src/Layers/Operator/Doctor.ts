@@ -172,7 +172,7 @@ export const examine = <E, R>(ways: Ways<E, R>) =>
     const settings =
       problems.length === 0
         ? [ok("settings", "no mistake in the variables")]
-        : problems.map((problem) => fail("settings", problem, "see docs/operations.md"))
+        : problems.map((problem) => fail("settings", problem, "see docs/settings.md"))
     // With the keys unknown, those of another place would be looked at.
     const areKeysKnown = !hidden.has("AGENTD_SECRET_KEY") && !hidden.has("AGENTD_SECRET_KEYS_OLD")
     const isPlaceKnown = !hidden.has("DATABASE_URL") && !hidden.has("AGENTD_DATA_DIR")
