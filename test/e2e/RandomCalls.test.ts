@@ -92,9 +92,9 @@ const suite = () => {
             while (Date.now() < until || (isMissing() && Date.now() < until + mostMoreMillis)) {
               const name =
                 chosen[yield* Random.nextIntBetween(0, chosen.length, { halfOpen: true })] ?? "claim"
-              const result = yield* Effect.catchTag(operations[name], "Unavailable", () =>
-                Effect.sync(() => void unavailable++)
-              )
+              const result = yield* world.acknowledged
+                .during(operations[name])
+                .pipe(Effect.catchTag("Unavailable", () => Effect.sync(() => void unavailable++)))
               if (result === undefined) continue
               const counted = result ? done : refused
               counted.set(name, (counted.get(name) ?? 0) + 1)

@@ -9,7 +9,10 @@ interface Kept {
   /** The last event of a batch by its first. */
   readonly batches: Map<number, number>
   end: string | undefined
-  /** When the last of it was acknowledged; others may find a run before its maker hears that it is stored. */
+  /**
+   * When the last of it was asked for that was acknowledged, or before: a slow machine may hear of an end when it is long
+   * ago. Others may find a run before its maker hears that it is stored.
+   */
   at: number | undefined
 }
 
@@ -33,10 +36,12 @@ export const make = (journalMillis: number) => {
   const seen = new Map<RunId, string>()
   const lies: Array<string> = []
 
+  const underWay = new Set<{ readonly since: number }>()
+
   const of = (id: RunId) => {
     const kept = runs.get(id)
     if (kept === undefined) throw new Error(`nobody made ${id}`)
-    kept.at = Date.now()
+    kept.at = Math.min(Date.now(), ...Array.from(underWay, ({ since }) => since))
     return kept
   }
   const once = <K>(known: Map<K, string>, key: K, value: string, what: string) => {
@@ -50,6 +55,16 @@ export const make = (journalMillis: number) => {
     conversationId !== null && (removed.has(conversationId) || Date.now() - (at ?? 0) > journalMillis / 2)
 
   return {
+    /** A call, in which something may be acknowledged. */
+    during: <A, E, R>(call: Effect.Effect<A, E, R>) =>
+      Effect.suspend(() => {
+        const one = { since: Date.now() }
+        underWay.add(one)
+        return Effect.ensuring(
+          call,
+          Effect.sync(() => underWay.delete(one))
+        )
+      }),
     made: (id: RunId, conversationId: ConversationId | null) => {
       runs.set(id, { conversationId, steps: new Map(), batches: new Map(), end: undefined, at: undefined })
     },
