@@ -49,7 +49,7 @@ export class WorkspaceRepo extends Context.Service<
     readonly removeMember: (id: WorkspaceId, userId: UserId) => Effect.Effect<boolean, Unavailable>
     /** Takes the user out of every workspace, also where no owner is left. */
     readonly removeMemberships: (userId: UserId) => Effect.Effect<void, Unavailable>
-    /** None when the user is no member, or there is no such workspace. */
+    /** None when the user is no member or is disabled, or there is no such workspace. */
     readonly role: (id: WorkspaceId, userId: UserId) => Effect.Effect<Option.Option<Role>, Unavailable>
   }
 >()("agentd/Services/WorkspaceRepo") {}

@@ -121,6 +121,19 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("knows no role of a member that is disabled, until it is let in again", () =>
+      Effect.gen(function* () {
+        const [users, workspaces] = [yield* UserRepo, yield* WorkspaceRepo]
+        const id = yield* makeWorkspace
+        const user = yield* makeUser
+        yield* workspaces.addMember(id, user.id, "owner", at())
+        yield* users.setDisabled(user.id, at(1))
+        assert.deepStrictEqual(yield* workspaces.role(id, user.id), Option.none())
+        yield* users.setDisabled(user.id, null)
+        assert.deepStrictEqual(yield* workspaces.role(id, user.id), Option.some("owner"))
+      })
+    )
+
     it.effect("knows no role of a stranger, of a member elsewhere, or where there is no workspace", () =>
       Effect.gen(function* () {
         const workspaces = yield* WorkspaceRepo

@@ -87,7 +87,10 @@ export const layer = Layer.effect(
             return true
           }),
         role: (id, userId) =>
-          Effect.sync(() => Option.fromNullishOr(members.get(memberKey(id, userId))?.role))
+          Effect.sync(() => {
+            const isDisabled = (users.get(userId)?.disabledAt ?? null) !== null
+            return isDisabled ? Option.none() : Option.fromNullishOr(members.get(memberKey(id, userId))?.role)
+          })
       })
     )
   })

@@ -111,9 +111,9 @@ export const layer = Layer.effect(
       role: (id, userId) =>
         query(
           Effect.map(
-            membership(
-              sql`select role from workspace_members where workspace_id = ${id} and user_id = ${userId}`
-            ),
+            membership(sql`
+              select role from workspace_members m join users u on u.id = m.user_id and u.disabled_at is null
+              where m.workspace_id = ${id} and m.user_id = ${userId}`),
             Option.map((row) => row.role)
           )
         )
