@@ -11,6 +11,7 @@ import {
   WorkspaceId
 } from "./Ids.ts"
 import { answersOf, type JournalStep } from "./Journal.ts"
+import { Provider } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { ToolResult } from "./Tool.ts"
@@ -45,13 +46,22 @@ export const Run = Schema.Struct({
 }).annotate({ identifier: "Run" })
 export type Run = typeof Run.Type
 
+/** A string, as the specification has it, that is one of the providers that there are (CONTRACT.md section 4). */
+const SelectedProvider = text(1, 100).check(
+  Schema.makeFilter((value: string) =>
+    Provider.literals.some((provider) => provider === value)
+      ? undefined
+      : `there is no such provider; there are ${Provider.literals.join(", ")}`
+  )
+)
+
 /** Specification, POST /api/tasks; `agentId` and `autonomyLevel` by CONTRACT.md section 4. */
 export const CreateTask = Schema.Struct({
   workspaceId: WorkspaceId,
   prompt: text(1, 10_000),
   projectId: Schema.optionalKey(Schema.NullOr(ProjectId)),
   agentId: Schema.optionalKey(Schema.NullOr(AgentId)),
-  selectedProvider: Schema.optionalKey(Schema.NullOr(text(1, 100))),
+  selectedProvider: Schema.optionalKey(Schema.NullOr(SelectedProvider)),
   selectedModel: Schema.optionalKey(Schema.NullOr(text(1, 200))),
   providerKeyId: Schema.optionalKey(Schema.NullOr(ProviderKeyId)),
   connectorIds: Schema.optionalKey(

@@ -234,7 +234,7 @@ export const endpoints: ReadonlyArray<EndpointRow> = [
       prompt: required(text(1, 10_000)),
       projectId: reference,
       agentId: reference,
-      selectedProvider: nullable(text(1, 100)),
+      selectedProvider: nullable({ ...text(1, 100), sample: "offline", ofLength: () => null }),
       selectedModel: nullable(text(1, 200)),
       providerKeyId: reference,
       connectorIds: { type: "texts", sample: [] },
