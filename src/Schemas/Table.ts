@@ -1,8 +1,7 @@
+import { unprintable } from "./Text.ts"
+
 /** A line of a table, by the names of its columns. */
 export type Line = Readonly<Record<string, unknown>>
-
-/** Names come from users: what a terminal would take for an order, or turn round, is shown as what it is. */
-const strange = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const escaped = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
@@ -10,7 +9,7 @@ const escaped = (character: string): string => `\\u{${(character.codePointAt(0) 
 export const textOf = (value: unknown): string => {
   if (value === null || value === undefined) return "-"
   const text = value instanceof Date ? value.toISOString() : String(value)
-  return text.replace(strange, escaped)
+  return text.replace(unprintable, escaped)
 }
 
 /** Columns one under the other, with their names above; the columns are those of the first line. */

@@ -46,3 +46,6 @@ export const cutWords = (value: string, maximum: number): string => {
   const end = head.lastIndexOf(" ")
   return end > 0 ? head.slice(0, end) : head
 }
+
+/** What a terminal would take for an order, or turn round: texts come from users, and are shown to others. */
+export const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu

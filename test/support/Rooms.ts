@@ -109,7 +109,11 @@ const rooms: ReadonlyArray<Room> = [
     packages: any,
     knows: files("Schemas/Setting.ts", "Schemas/SettingsTable.ts", "Services/Settings.ts")
   },
-  { name: "Layers/Runtime", packages: any, knows: files("Layers/Output.ts", "Layers/Settings.ts") },
+  {
+    name: "Layers/Runtime",
+    packages: any,
+    knows: files("Layers/Output.ts", "Layers/Settings.ts", "Schemas/Text.ts")
+  },
   {
     name: "Layers/Environment",
     packages: any,

@@ -38,6 +38,17 @@ describe("the log", () => {
     }).pipe(Effect.provide(log.layer))
   })
 
+  it.effect("gives no terminal an order that somebody wrote, and stays what it was to who reads it", () => {
+    const log = makeLog("Info")
+    const workspaceId = "\u001b[2Jx\u009b31m\u202ey\u{e0001}\u0007\u2028"
+    return Effect.gen(function* () {
+      yield* Effect.annotateLogs(Effect.logInfo("a request was refused"), { workspaceId })
+      assert.lengthOf(log.lines, 2)
+      for (const line of log.lines) assert.notMatch(String(line), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+      assert.strictEqual(JSON.parse(String(log.lines[1])).workspaceId, workspaceId)
+    }).pipe(Effect.provide(log.layer))
+  })
+
   it("is written with messages that are constant: what differs is a field", () => {
     const calls = Array.from(read("src")).flatMap(([path, text]) =>
       Array.from(text.matchAll(/\bEffect\.log[A-Z]\w*\(([^()]*(?:\([^()]*\))?)/gu), ([, given = ""]) => ({
