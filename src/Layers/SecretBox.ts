@@ -27,8 +27,8 @@ const formerFileName = "secret.keys.old"
 /**
  * Sealing with the key of `AGENTD_SECRET_KEY`; with the embedded database and without that variable, with
  * a key that the first use makes in the data folder (0600). `AGENTD_SECRET_KEYS_OLD`, separated by commas, and the
- * keys that were in the data folder before, still open what they have sealed (CONTRACT.md section 1). Keys that can't open what was stored last end the start
- * (ADR 8), and then no key is made.
+ * keys that were in the data folder before, still open what they have sealed (CONTRACT.md section 1). Keys that can't
+ * open what was stored last end the start (ADR 8), and then no key is made.
  */
 export const layer = Layer.unwrap(
   Effect.gen(function* () {

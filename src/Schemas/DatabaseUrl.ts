@@ -16,8 +16,8 @@ const parameter = (url: URL, name: string): string | null => url.searchParams.ge
 
 const isDecodable = (text: string): boolean => {
   try {
-    decodeURIComponent(text)
-    return true
+    // Used, or a bundler takes it out: it knows of no error that this could be for.
+    return typeof decodeURIComponent(text) === "string"
   } catch {
     return false
   }

@@ -1,5 +1,6 @@
 import * as DatabaseUrl from "./DatabaseUrl.ts"
 import { isApiKey, isBaseUrl, mostOutputTokens, Provider } from "./ProviderKey.ts"
+import { isSealingKey, keyForm } from "./SealingKey.ts"
 import type { Choice, Flag, Setting, Text, Whole } from "./Setting.ts"
 
 type Given<S extends Setting> = Omit<S, "type" | "what">
@@ -80,11 +81,20 @@ const place = {
   }),
   AGENTD_SECRET_KEY: text(
     "seals secrets (`openssl rand -base64 32`); unset: one that is made in the data folder, or, with `DATABASE_URL`, none, and storing a secret is refused",
-    { form: "32 bytes in base64", problem: () => undefined, fallback: null, commands: true, secret: true }
+    {
+      form: "32 bytes in base64",
+      problem: (value) => (isSealingKey(value) ? undefined : `must be ${keyForm}`),
+      fallback: null,
+      commands: true,
+      secret: true
+    }
   ),
   AGENTD_SECRET_KEYS_OLD: text("former keys: they still open what they sealed", {
     form: "keys, separated by commas",
-    problem: () => undefined,
+    problem: (value) =>
+      value.split(",").every((key) => key.trim() === "" || isSealingKey(key.trim()))
+        ? undefined
+        : `must be keys of ${keyForm}, separated by commas`,
     fallback: null,
     commands: true,
     secret: true

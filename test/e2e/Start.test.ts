@@ -18,8 +18,12 @@ const commands = [
 ]
 
 /** Every command says the same sentence and nothing else, with exit code 1. */
-const refuseAll = async (env: Readonly<Record<string, string>>, sentence: RegExp) => {
-  for (const words of commands) {
+const refuseAll = async (
+  env: Readonly<Record<string, string>>,
+  sentence: RegExp,
+  tried: ReadonlyArray<ReadonlyArray<string>> = commands
+) => {
+  for (const words of tried) {
     const { code, stderr, stdout } = await runCommand(env, ...words)
     assert.strictEqual(code, 1, words.join(" "))
     assert.match(stderr, sentence, words.join(" "))
@@ -43,8 +47,20 @@ describe("a start that can't succeed", () => {
   })
 
   it.skipIf(!existsSync("/proc/self"))("ends where no folder can be made", () =>
-    refuseAll({ AGENTD_DATA_DIR: "/proc/x" }, /\/proc\/x can't be made: ENOENT/u)
+    refuseAll(
+      { AGENTD_DATA_DIR: "/proc/x" },
+      /\/proc\/x can't be made: ENOENT/u,
+      commands.filter(([name]) => name !== "export")
+    )
   )
+
+  it("is made by no command that only reads: a mistyped path leaves no database behind", async () => {
+    const path = join(dataDir.path, "mistyped")
+    const env = { AGENTD_DATA_DIR: path }
+    const reading = [["export"], ["user", "list"], ["token", "revoke", "token_1"], ["secrets", "reseal"]]
+    await refuseAll(env, /^agentd: there is no database in \S+mistyped: npm start makes one/u, reading)
+    assert.isFalse(existsSync(path))
+  })
 
   it("makes no database when another setting is a mistake", async () => {
     const path = join(dataDir.path, "none")
@@ -71,6 +87,13 @@ describe("a start that can't succeed", () => {
       { AGENTD_DATA_DRI: dataDir.path, DATABASE_URL: "foo" },
       /^agentd: DATABASE_URL must look like postgres:\S+; AGENTD_DATA_DRI is no setting: did you mean AGENTD_DATA_DIR\?\n$/u
     ))
+
+  it("says of an address, also in the bundle, that a percent sign has to be written otherwise", () =>
+    refuseAll(
+      { DATABASE_URL: "postgres://u:top%canary@h/db", AGENTD_SECRET_KEY: "abc" },
+      /^agentd: DATABASE_URL must write a percent sign as %25[^;]*; AGENTD_SECRET_KEY must be 32 bytes in base64/u
+    ))
+
   it("says before anything else what is wrong about how to log", async () => {
     const path = join(dataDir.path, "log")
     const { code, stderr } = await runCommand({ AGENTD_DATA_DIR: path, AGENTD_LOG_LEVEL: "loud" }, "serve")

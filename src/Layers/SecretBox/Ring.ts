@@ -9,6 +9,7 @@ import * as Ref from "effect/Ref"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { keyIdOf } from "../../Schemas/SealedSample.ts"
+import { isSealingKey, keyForm } from "../../Schemas/SealingKey.ts"
 import { SecretBox, SecretBoxError } from "../../Services/SecretBox.ts"
 
 export const keyBytes = 32
@@ -88,7 +89,7 @@ export const idsOf = (keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<st
   Effect.map(Effect.forEach(keys, keyOf), (found) => new Set(found.map(({ id }) => id)))
 
 /** What a malformed key is told. */
-export const form = `a key is ${keyBytes} bytes in base64 (openssl rand -base64 ${keyBytes})`
+export const form = `a key is ${keyForm}`
 
 const given = Effect.fail(
   new SecretBoxError({
@@ -102,12 +103,12 @@ const cannotOpen = new SecretBoxError({ error: "can't be opened: its key is not 
 
 /** The id of a key tells nothing of it and is the same wherever the key is. */
 const keyOf = Effect.fnUntraced(function* (base64: string) {
-  const bytes = Buffer.from(base64, "base64")
-  if (bytes.length !== keyBytes || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(base64)) {
+  if (!isSealingKey(base64)) {
     return yield* new SecretKeyInvalid({
       error: `AGENTD_SECRET_KEY and AGENTD_SECRET_KEYS_OLD: ${form}`
     })
   }
+  const bytes = Buffer.from(base64, "base64")
   const id = createHash("sha256").update("agentd key id").update(bytes).digest("hex").slice(0, 8)
   return { id, key: yield* Effect.orDie(Aead.key(Aead.aes256Gcm, bytes)) }
 })
