@@ -26,7 +26,7 @@ import { runMain, Serving, sentenceOf } from "./Layers/Runtime.ts"
 import * as Ring from "./Layers/SecretBox/Ring.ts"
 import * as SecretBox from "./Layers/SecretBox.ts"
 import * as Settings from "./Layers/Settings.ts"
-import type { AccountCommand } from "./Schemas/Account.ts"
+import { type AccountCommand, AccountError } from "./Schemas/Account.ts"
 import { version } from "./Schemas/Version.ts"
 import { Accounts } from "./Services/Accounts.ts"
 import { DatabaseReport } from "./Services/DatabaseReport.ts"
@@ -42,7 +42,21 @@ const layerAccounts = Accounts.layer.pipe(
   Layer.provide(Layer.merge(layerRepos, Ids.layer))
 )
 
-const execute = (command: AccountCommand) => Execute.execute(command, Effect.provide(layerAccounts))
+/** A path that was mistyped is no reason to make a database there. */
+const requireDatabase = Effect.gen(function* () {
+  const { dataDir, url } = yield* Settings.database
+  if (Option.isSome(url) || (yield* Embedded.examine(dataDir)) === "usable") return
+  return yield* new AccountError({
+    error: `there is no database in ${dataDir}: npm start makes one, or set AGENTD_DATA_DIR to where it is`
+  })
+})
+
+const execute = (command: AccountCommand) =>
+  Execute.execute(command, (work) => {
+    const isFirst = command.command === "bootstrap" || command.command === "user create"
+    const done = Effect.provide(work, layerAccounts)
+    return isFirst ? done : Effect.andThen(requireDatabase, done)
+  })
 
 const layerSecrets = Secrets.layer.pipe(
   Layer.provide(SecretBox.layer),
@@ -70,7 +84,8 @@ const exporting = Command.make(
   {
     file: Flag.String("file").pipe(Flag.withDescription("File to write (standard output)"), Flag.optional)
   },
-  ({ file }) => Transfer.exportData(file, Effect.provide(layerRepos))
+  ({ file }) =>
+    Transfer.exportData(file, (work) => Effect.andThen(requireDatabase, Effect.provide(work, layerRepos)))
 ).pipe(Command.withDescription("Write everything in the database, also while the service runs"))
 
 const importing = Command.make(
@@ -122,7 +137,7 @@ const ways = {
     isMade: file !== undefined
   })),
   look,
-  hasDatabase: Embedded.isThere,
+  folder: Embedded.examine,
   sentenceOf
 }
 
@@ -142,7 +157,13 @@ const agentd = Command.make("agentd").pipe(
     settled(Users.user(execute)),
     settled(Tokens.token(execute)),
     settled(Workspaces.workspace(execute)),
-    settled(SecretsCommands.secrets((newKey) => Resealing.reseal(newKey, Effect.provide(layerSecrets)))),
+    settled(
+      SecretsCommands.secrets((newKey) =>
+        Resealing.reseal(newKey, (work) =>
+          Effect.andThen(requireDatabase, Effect.provide(work, layerSecrets))
+        )
+      )
+    ),
     Doctor.doctor(ways)
   ])
 )

@@ -52,7 +52,14 @@ export const TokenSummary = Schema.Struct({
 })
 export type TokenSummary = typeof TokenSummary.Type
 
-export const toTokenSummary = ({ id, ...token }: OwnedToken): TokenSummary => ({ tokenId: id, ...token })
+export const toTokenSummary = (token: OwnedToken): TokenSummary => ({
+  tokenId: token.id,
+  name: token.name,
+  userId: token.userId,
+  email: token.email,
+  createdAt: token.createdAt,
+  expiresAt: token.expiresAt
+})
 
 /** A workspace in a list. */
 export const WorkspaceLine = Schema.Struct({ ...WorkspaceSummary.fields, createdAt: Timestamp })

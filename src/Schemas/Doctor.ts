@@ -148,8 +148,22 @@ export const findingsOfDatabase = (facts: DatabaseFacts, pool: number): Readonly
 ]
 
 /** Which key seals: `place` is the variable or the file where it is. */
-export const findingOfKey = (place: string, isThere: boolean, isMade: boolean): Finding => {
+export const findingOfKey = (
+  place: string,
+  {
+    isLost,
+    isMade,
+    isThere
+  }: { readonly isLost: boolean; readonly isMade: boolean; readonly isThere: boolean }
+): Finding => {
   if (isThere) return ok("sealing key", `in ${place}`)
+  if (isLost) {
+    return fail(
+      "sealing key",
+      `${place} is not there, and no other is made`,
+      "put the one back that sealed what is stored"
+    )
+  }
   return isMade
     ? ok("sealing key", `the first start makes one in ${place}`)
     : warn(
@@ -166,7 +180,7 @@ export const findingOfSecrets = (report: SecretsReport): Finding => {
     return fail(
       "secrets",
       `${unreadable} of ${all} can't be opened: ${namesOf(report)}`,
-      "add the key that sealed them to AGENTD_SECRET_KEYS_OLD, or enter them again"
+      "put the key back that sealed them, or add it to AGENTD_SECRET_KEYS_OLD, or enter them again"
     )
   }
   if (all === 0) return ok("secrets", "none stored")

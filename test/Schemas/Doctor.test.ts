@@ -86,9 +86,11 @@ describe("what is found of a machine", () => {
     assert.strictEqual(findingOfSecrets({ ...report, former: 1 }).status, "warn")
     const lost = findingOfSecrets(withUnreadable(withUnreadable(report, "conn_1"), "conn_1"))
     assert.deepStrictEqual([lost.status, lost.found], ["fail", "2 of 4 can't be opened: conn_1"])
-    assert.strictEqual(findingOfKey("K", true, false).status, "ok")
-    assert.strictEqual(findingOfKey("K", false, true).status, "ok")
-    assert.strictEqual(findingOfKey("K", false, false).status, "warn")
+    const ofKey = (isThere: boolean, isMade: boolean, isLost: boolean) =>
+      findingOfKey("K", { isThere, isMade, isLost }).status
+    assert.deepStrictEqual([ofKey(true, false, false), ofKey(true, true, true)], ["ok", "ok"])
+    assert.deepStrictEqual([ofKey(false, true, false), ofKey(false, false, false)], ["ok", "warn"])
+    assert.deepStrictEqual([ofKey(false, true, true), ofKey(false, false, true)], ["fail", "fail"])
   })
 
   it("is as bad as the worst of it", () => {

@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import {
   type DatabaseFacts,
   type Finding,
@@ -50,7 +51,8 @@ export interface Ways<E, R> {
   >
   /** Opens the database as it is. */
   readonly look: Effect.Effect<Looked, E, R>
-  readonly hasDatabase: (dataDir: string) => boolean
+  /** What is in a data folder, of which nothing is made; fails where a start would refuse it. */
+  readonly folder: (dataDir: string) => Effect.Effect<"missing" | "usable", unknown>
   readonly sentenceOf: (error: unknown) => string
 }
 
@@ -154,7 +156,18 @@ const placeFindings = <E, R>(ways: Ways<E, R>) =>
     const { dataDir, url } = yield* Settings.database
     const pool = yield* Settings.databasePool
     const isEmbedded = Option.isNone(url)
-    const hasDatabase = isEmbedded && ways.hasDatabase(dataDir)
+    const state = isEmbedded ? yield* Effect.result(ways.folder(dataDir)) : Result.succeed("usable" as const)
+    if (Result.isFailure(state)) {
+      return [
+        fail(
+          "data folder",
+          ways.sentenceOf(state.failure),
+          "set AGENTD_DATA_DIR to a folder for agentd alone"
+        ),
+        warn("database", "not looked at", "mend the data folder first")
+      ]
+    }
+    const hasDatabase = state.success === "usable"
     const folder = isEmbedded ? folderFindings(dataDir, hasDatabase) : []
     if (isEmbedded && !hasDatabase && !(yield* serverRuns)) {
       return [...folder, ok("database", "none yet: the first start makes it")]
@@ -180,11 +193,12 @@ export const examine = <E, R>(ways: Ways<E, R>) =>
       const places = isPlaceKnown
         ? yield* placeFindings(ways)
         : [warn("database", "not looked at", "mend the settings first")]
+      const isLost = places.some(({ check, status }) => check === "secrets" && status === "fail")
       const key = isPlaceKnown && areKeysKnown ? yield* Effect.option(ways.key) : Option.none()
       return [
         ...places.filter(({ check }) => areKeysKnown || check !== "secrets"),
         ...Option.toArray(
-          Option.map(key, ({ isMade, isThere, place }) => findingOfKey(place, isThere, isMade))
+          Option.map(key, ({ isMade, isThere, place }) => findingOfKey(place, { isLost, isMade, isThere }))
         ),
         ...(hidden.has("HOST") || hidden.has("PORT") ? [] : [yield* portFinding])
       ]

@@ -16,8 +16,8 @@ export const ofEmail = Flag.String("email").pipe(
   Flag.optional
 )
 
-/** Of every list. */
-export const range = {
+/** Of every list, of things whose ids begin so. */
+export const range = (prefix: string) => ({
   limit: Flag.Int("limit").pipe(
     Flag.withDescription(`How many to show, 1 to ${listLimits.maximum} (${listLimits.fallback})`),
     Flag.filter(
@@ -28,6 +28,10 @@ export const range = {
   ),
   after: Flag.String("after").pipe(
     Flag.withDescription("Id of the last one seen: show those behind it"),
+    Flag.filter(
+      (after) => after.startsWith(prefix),
+      () => `an id that begins with ${prefix}`
+    ),
     Flag.optional
   )
-}
+})

@@ -34,7 +34,7 @@ const tokenCreate = <E, R>(execute: Execute<E, R>) =>
 const tokenList = <E, R>(execute: Execute<E, R>) =>
   Command.make(
     "list",
-    { email: ofEmail, ...range, json },
+    { email: ofEmail, ...range("token_"), json },
     Effect.fn(function* ({ after, email, json, limit }) {
       const of = { email: Option.getOrNull(email), after: Option.getOrNull(after) }
       yield* print(yield* execute({ command: "token list", ...of, limit }), json)

@@ -39,7 +39,7 @@ const userCreate = <E, R>(execute: Execute<E, R>) =>
 const userList = <E, R>(execute: Execute<E, R>) =>
   Command.make(
     "list",
-    { ...range, json },
+    { ...range("user_"), json },
     Effect.fn(function* ({ after, json, limit }) {
       yield* print(yield* execute({ command: "user list", after: Option.getOrNull(after), limit }), json)
     })

@@ -39,7 +39,7 @@ const workspaceList = <E, R>(execute: Execute<E, R>) =>
         Flag.withDescription("E-mail address of a user: show those it is a member of (all)"),
         Flag.optional
       ),
-      ...range,
+      ...range("ws_"),
       json
     },
     Effect.fn(function* ({ after, email, json, limit }) {

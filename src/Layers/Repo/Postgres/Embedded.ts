@@ -137,3 +137,6 @@ export const layerAsItIs = (dataDir: string) =>
 /** Whether there is a database in this data folder. Nothing is made to find out. */
 export const isThere = (dataDir: string): boolean =>
   Fs.existsSync(Path.join(dataDir, "postgres", "PG_VERSION"))
+
+/** The same of a folder that a start would take; fails with its sentence where it would not. */
+export const examine = (dataDir: string) => Folder.examine(dataDir, Path.join(dataDir, "postgres"))

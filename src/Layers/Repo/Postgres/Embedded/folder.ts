@@ -103,11 +103,27 @@ const unusable = (dataDir: string, what: string): EmbeddedDatabaseError =>
  * as it is: mode, files and all.
  */
 export const claim = (dataDir: string): Effect.Effect<void, EmbeddedDatabaseError> =>
-  Effect.gen(function* () {
-    yield* Effect.try({
+  Effect.andThen(
+    Effect.try({
       try: () => makeFolder(dataDir),
       catch: (cause) => unusable(dataDir, `can't be made: ${reasonOf(cause)}`)
-    })
+    }),
+    requireOwn(dataDir)
+  )
+
+/** As it is: whether there is a database in it. Refuses what `claim` refuses, and makes nothing. */
+export const examine = (
+  dataDir: string,
+  directory: string
+): Effect.Effect<FolderState, EmbeddedDatabaseError> =>
+  Effect.suspend(() =>
+    Fs.existsSync(dataDir)
+      ? Effect.andThen(requireOwn(dataDir), check(dataDir, directory))
+      : Effect.succeed("missing" as const)
+  )
+
+const requireOwn = (dataDir: string): Effect.Effect<void, EmbeddedDatabaseError> =>
+  Effect.gen(function* () {
     const foreign = yield* Effect.try({
       try: () => {
         if (!Fs.statSync(dataDir).isDirectory()) throw new Error("it is not a folder")
