@@ -68,7 +68,7 @@ const hostile: ReadonlyArray<readonly [string, object, ReadonlyArray<string>]> =
         })
       )
     },
-    list(66, (index) => `t${index}`) as ReadonlyArray<string>
+    list(10, (index) => `t${index}`) as ReadonlyArray<string>
   ],
   ["no tools but a large frame", { _meta: meta, ...meta, tools: "none" }, []]
 ]

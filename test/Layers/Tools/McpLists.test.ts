@@ -103,6 +103,34 @@ describe("connections and lists of MCP clients", () => {
     })
   )
 
+  it.effect("take 512 KiB of schemas, over all pages, and smaller ones behind those that are too much", () =>
+    Effect.gen(function* () {
+      const schema = (bytes: number) => ({
+        inputSchema: { type: "object", description: "x".repeat(bytes - 34) }
+      })
+      const pages = [
+        Array.from({ length: 6 }, (_, index) => listedTool(`first_${index}`, schema(60_000))),
+        [
+          ...Array.from({ length: 3 }, (_, index) => listedTool(`second_${index}`, schema(60_000))),
+          listedTool("rest", schema(44_000))
+        ]
+      ]
+      const { url } = yield* startScripted({
+        answer: ({ method, params }) => {
+          if (method !== "tools/list") return undefined
+          const page = params?.cursor === undefined ? 0 : 1
+          return { tools: pages[page], ...(page === 0 && { nextCursor: "1" }) }
+        }
+      })
+      const { tools } = yield* using(serverAt(url))
+      const firsts = Array.from({ length: 6 }, (_, index) => `first_${index}`)
+      assert.deepStrictEqual(
+        tools.map(({ name }) => name),
+        [...firsts, "second_0", "second_1", "rest"]
+      )
+    })
+  )
+
   it.effect("fail on a list that is none, and on what is no MCP at all", () =>
     Effect.gen(function* () {
       const clients = yield* makeClients()

@@ -12,6 +12,8 @@ const maximumTools = 128
 const maximumSeen = 256
 const maximumPages = 16
 const maximumSchemaBytes = 65_536
+/** Of the schemas of all tools of a server: they are kept, shown to whoever asks, and encoded each time. */
+const maximumListBytes = 524_288
 const deepestSchema = 100
 const longestName = 1_000
 /** More than anybody is shown, and enough to find secrets in before it is cut to that. */
@@ -23,9 +25,11 @@ export interface Progress {
   /** Tools looked at. */
   readonly seen: number
   readonly kept: number
+  /** Of the schemas of those that are kept. */
+  readonly bytes: number
 }
 
-export const start: Progress = { pages: 0, seen: 0, kept: 0 }
+export const start: Progress = { pages: 0, seen: 0, kept: 0, bytes: 0 }
 
 export interface ToolPage {
   /** The result of `tools/list` with only what is used of the tools that can be; no cursor at the end. */
@@ -40,8 +44,8 @@ export interface ToolPage {
 /**
  * The client decodes a page of tools as a whole and twice, fails with one that is odd, and follows 100 pages
  * of 4 MiB. This makes of a raw page one that is decoded in no time: the tools that decode and are neither
- * too large nor too deep, with nothing but what we use, and their input schemas aside. Over all pages 128 are
- * kept and 256 looked at, and no more than 16 pages asked for. Others get their turn after each tool.
+ * too large nor too deep, with nothing but what we use, and their input schemas aside. Over all pages 128 with 512 KiB of
+ * schemas are kept and 256 looked at, and no more than 16 pages asked for. Others get their turn after each tool.
  */
 export const readPage = Effect.fnUntraced(function* (
   protocol: McpProtocol.AnyProtocolAdapter,
@@ -61,13 +65,18 @@ export const readPage = Effect.fnUntraced(function* (
   const tools: Array<unknown> = []
   const schemas: Array<Schema.JsonObject> = []
   const leftOut: Array<string> = []
-  let seen = before.seen
+  let { bytes, seen } = before
   for (const tool of given) {
     if (before.kept + tools.length >= maximumTools || seen >= maximumSeen) break
     seen++
     yield* Effect.yieldNow
     const usable = bare(tool)
-    if (usable !== undefined && isDecoded({ ...frame, tools: [usable.tool] })) {
+    const isKept =
+      usable !== undefined &&
+      bytes + usable.bytes <= maximumListBytes &&
+      isDecoded({ ...frame, tools: [usable.tool] })
+    if (isKept) {
+      bytes += usable.bytes
       tools.push(usable.tool)
       schemas.push(usable.schema)
     } else leftOut.push(nameOf(tool))
@@ -81,7 +90,7 @@ export const readPage = Effect.fnUntraced(function* (
   return {
     result: { ...(isEnd ? frame : whole), tools },
     schemas,
-    progress: { pages, seen, kept },
+    progress: { pages, seen, kept, bytes },
     leftOut
   }
 })
@@ -111,15 +120,20 @@ const decoderOf = (protocol: McpProtocol.AnyProtocolAdapter) => {
 }
 
 /** A tool with nothing but what we use, unless it is too large, or can only be run as a task. */
-const bare = (tool: unknown): { readonly tool: object; readonly schema: Schema.JsonObject } | undefined => {
+const bare = (
+  tool: unknown
+): { readonly tool: object; readonly schema: Schema.JsonObject; readonly bytes: number } | undefined => {
   if (!Predicate.isReadonlyObject(tool)) return undefined
   const { annotations, description, execution, inputSchema, name, title } = tool
   // Under a name that can't be kept it could not be found again.
   if (typeof name !== "string" || name.length > longestName || storableText(name) !== name) return undefined
-  if (!isSmall(inputSchema) || !isSchema(inputSchema)) return undefined
+  if (!isReasonable(inputSchema) || !isSchema(inputSchema)) return undefined
+  const bytes = Buffer.byteLength(JSON.stringify(inputSchema))
+  if (bytes > maximumSchemaBytes) return undefined
   if (Predicate.isReadonlyObject(execution) && execution.taskSupport === "required") return undefined
   return {
     schema: inputSchema,
+    bytes,
     tool: {
       name,
       inputSchema: { type: "object" },
@@ -156,9 +170,6 @@ const isSchema = (value: unknown): value is Schema.JsonObject => {
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   Predicate.isReadonlyObject(value) && !Array.isArray(value)
-
-const isSmall = (schema: unknown): boolean =>
-  isReasonable(schema) && Buffer.byteLength(JSON.stringify(schema) ?? "") <= maximumSchemaBytes
 
 /**
  * Whether it may be small and is not too deep: beyond reason, it would overflow the stack of whoever reads
