@@ -22,10 +22,13 @@ export const layer = Layer.effect(
     const repo = yield* ConnectorRepo
     const settle = yield* makeSettle
     const transaction = yield* Transaction
+    const workspaces = yield* WorkspaceRepo
     const isNews = makeNews()
 
     const keep = Effect.fnUntraced(function* (connector: StoredConnector, shown: Shown, isDue: boolean) {
       const isHealthy = shown.error === null
+      // The lock of the workspace orders changes of its connectors: what counts is read behind it.
+      yield* workspaces.lock(connector.workspaceId)
       const found = Option.getOrUndefined(yield* repo.find(connector.id))
       if (found === undefined || !isSameServer(found, connector))
         return isHealthy && found?.status === "ACTIVE"
@@ -63,19 +66,13 @@ const isSameServer = (one: StoredConnector, other: StoredConnector): boolean =>
   one.sealedCredential === other.sealedCredential &&
   JSON.stringify(one.metadata) === JSON.stringify(other.metadata)
 
-/** The status that a connector has then. What changes it is ordered by the lock of the workspace. */
+/** The status that a connector has then, which was read behind the lock of its workspace. */
 const makeSettle = Effect.gen(function* () {
   const repo = yield* ConnectorRepo
   const requireRoom = yield* makeRequireRoom
-  const workspaces = yield* WorkspaceRepo
 
-  return Effect.fnUntraced(function* (seen: StoredConnector, isHealthy: boolean) {
+  return Effect.fnUntraced(function* (found: StoredConnector, isHealthy: boolean) {
     const wanted: ConnectorStatus = isHealthy ? "ACTIVE" : "ERROR"
-    if (seen.status === "INACTIVE" || seen.status === wanted) return seen.status
-    yield* workspaces.lock(seen.workspaceId)
-    // What counts is read behind the lock.
-    const found = Option.getOrUndefined(yield* repo.find(seen.id))
-    if (found === undefined) return "INACTIVE"
     if (found.status === "INACTIVE" || found.status === wanted) return found.status
     const hasRoom =
       !isHealthy ||

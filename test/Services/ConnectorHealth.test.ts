@@ -89,6 +89,45 @@ describe("ConnectorHealth", () => {
     }).pipe(Effect.provide(layerMemory))
   )
 
+  it.effect.each([
+    ["ACTIVE", fails],
+    ["ACTIVE", works],
+    ["ERROR", works],
+    ["ERROR", fails]
+  ] as const)(
+    "does nothing about one that is %s and led elsewhere while it waits for its lock",
+    ([status, shown]) => {
+      const changes: Array<Effect.Effect<unknown, Unavailable>> = []
+      const layer = ConnectorReports.layer.pipe(
+        Layer.provideMerge(
+          Layer.effect(
+            WorkspaceRepo,
+            Effect.map(WorkspaceRepo, (repo) => ({
+              ...repo,
+              lock: (id) =>
+                Effect.andThen(
+                  Effect.suspend(() => changes.shift() ?? Effect.void),
+                  repo.lock(id)
+                )
+            }))
+          )
+        ),
+        Layer.provideMerge(Repo.layerMemory),
+        Layer.provideMerge(Layer.mergeAll(Layer.succeed(Settings, Settings.defaults), Ids.layer))
+      )
+      return Effect.gen(function* () {
+        const repo = yield* ConnectorRepo
+        const former = yield* made(status)
+        const changed = { ...former, metadata: { url: "https://elsewhere.example.org/" } }
+        changes.push(repo.update(changed))
+        const answer = yield* (yield* ConnectorHealth).report(former, shown)
+        assert.strictEqual(answer, shown.error === null && status === "ACTIVE")
+        assert.deepStrictEqual([changes.length, yield* stored(former.id)], [0, changed])
+        assert.isUndefined(yield* healthOf(former.id))
+      }).pipe(Effect.provide(layer))
+    }
+  )
+
   it.effect("keeps the same once in 30 s, what is new or asked for at once", () =>
     Effect.gen(function* () {
       const health = yield* ConnectorHealth

@@ -1,7 +1,6 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { ApprovalId } from "../../../src/Schemas/Ids.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
@@ -14,33 +13,13 @@ import { completed, minute, renewal, times } from "../../contract/RunSubject.ts"
 import type { Backend } from "../../support/Backends.ts"
 import { at, makeApproval, makeUser, makeWorkspace, newId } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
-import { makeNodes, newRun } from "./RunNodes.ts"
+import { makeNodes, newRun, whileDone } from "./RunNodes.ts"
 
 const event = { id: 1, event: { event: "status", data: { status: "responding", delta: "late" } } } as const
 const step = { type: "model", text: "late", toolCalls: [], usage: noUsage } as const
 const heirs = { leaseMillis: minute, limit: 9, maxCrashes: 9 }
 
 type Write = (execution: Execution) => Effect.Effect<boolean, Unavailable, Backend>
-
-/** What becomes of `late`, which another node does while `first` is done and not yet committed. */
-const whileDone = Effect.fnUntraced(function* <A, B>(
-  nodes: Effect.Success<ReturnType<typeof makeNodes>>,
-  first: Effect.Effect<A, Unavailable, Backend>,
-  late: Effect.Effect<B, Unavailable, Backend>
-) {
-  const { on } = nodes
-  const doing = Effect.gen(function* () {
-    const done = yield* first
-    const fiber = yield* Effect.forkDetach(on(1, late))
-    yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
-    return { done, fiber }
-  })
-  const { done, fiber } = yield* on(
-    0,
-    Effect.flatMap(Transaction, (transaction) => transaction.atomically(doing))
-  )
-  return { first: done, late: yield* Fiber.join(fiber) }
-})
 
 const suite = () => {
   it.live.each<[string, Write]>([

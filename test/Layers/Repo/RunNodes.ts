@@ -3,9 +3,11 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import type { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { RunId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { type StoredRun, unstarted } from "../../../src/Schemas/Run.ts"
-import { layerNode } from "../../support/Backends.ts"
+import { Transaction } from "../../../src/Services/Transaction.ts"
+import { type Backend, layerNode } from "../../support/Backends.ts"
 import { at } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
 
@@ -27,6 +29,26 @@ export const makeNodes = Effect.fnUntraced(function* (count: number, given?: str
       { concurrency: "unbounded" }
     )
   return { on, together }
+})
+
+/** What becomes of `late`, which another node does while `first` is done and not yet committed. */
+export const whileDone = Effect.fnUntraced(function* <A, B>(
+  nodes: Effect.Success<ReturnType<typeof makeNodes>>,
+  first: Effect.Effect<A, Unavailable, Backend>,
+  late: Effect.Effect<B, Unavailable, Backend>
+) {
+  const { on } = nodes
+  const doing = Effect.gen(function* () {
+    const done = yield* first
+    const fiber = yield* Effect.forkDetach(on(1, late))
+    yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
+    return { done, fiber }
+  })
+  const { done, fiber } = yield* on(
+    0,
+    Effect.flatMap(Transaction, (transaction) => transaction.atomically(doing))
+  )
+  return { first: done, late: yield* Fiber.join(fiber) }
 })
 
 let made = 0
