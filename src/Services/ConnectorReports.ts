@@ -23,7 +23,7 @@ export const layer = Layer.effect(
     const settle = yield* makeSettle
     const transaction = yield* Transaction
     const workspaces = yield* WorkspaceRepo
-    const isNews = makeNews()
+    const news = makeNews()
 
     const keep = Effect.fnUntraced(function* (connector: StoredConnector, shown: Shown, isDue: boolean) {
       const isHealthy = shown.error === null
@@ -44,9 +44,12 @@ export const layer = Layer.effect(
       function* (connector: StoredConnector, shown: Shown, { isAsked } = { isAsked: false }) {
         const { id, status, updatedAt } = connector
         const what = JSON.stringify([updatedAt, shown])
-        const isDue = isNews(id, what, yield* monotonicMillis) || isAsked
+        const isDue = news.isNew(id, what, yield* monotonicMillis) || isAsked
         const isSettled = status === "INACTIVE" || status === (shown.error === null ? "ACTIVE" : "ERROR")
-        return isSettled && !isDue ? status === "ACTIVE" : yield* keep(connector, shown, isDue)
+        if (isSettled && !isDue) return status === "ACTIVE"
+        return yield* Effect.onError(keep(connector, shown, isDue), () =>
+          Effect.sync(() => news.takeBack(id, what))
+        )
       },
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause)
@@ -86,18 +89,27 @@ const makeSettle = Effect.gen(function* () {
   })
 })
 
-/** Whether something else is told of a connector than within the last 30 s. */
+/**
+ * Whether something else is told of a connector than within the last 30 s. It counts as told from then on, so that
+ * one of many writes it, until that is taken back.
+ */
 const makeNews = () => {
   const told = new Map<string, { readonly what: string; readonly at: number }>()
-  return (id: string, what: string, at: number): boolean => {
-    const last = told.get(id)
-    if (last?.what === what && at - last.at < pauseMillis) return false
-    told.delete(id)
-    told.set(id, { what, at })
-    for (const oldest of told.keys()) {
-      if (told.size <= maximumRemembered) break
-      told.delete(oldest)
+  return {
+    isNew: (id: string, what: string, at: number): boolean => {
+      const last = told.get(id)
+      if (last?.what === what && at - last.at < pauseMillis) return false
+      told.delete(id)
+      told.set(id, { what, at })
+      for (const oldest of told.keys()) {
+        if (told.size <= maximumRemembered) break
+        told.delete(oldest)
+      }
+      return true
+    },
+    /** It was not written: the next who tells it does. */
+    takeBack: (id: string, what: string): void => {
+      if (told.get(id)?.what === what) told.delete(id)
     }
-    return true
   }
 }

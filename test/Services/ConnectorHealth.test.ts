@@ -164,6 +164,35 @@ describe("ConnectorHealth", () => {
     }).pipe(Effect.provide(layerMemory))
   )
 
+  it.effect("keeps the same again what could not be kept", () => {
+    const outages = [Effect.fail(unavailable), Effect.die("a bug")]
+    const flaky = Layer.effect(
+      ConnectorRepo,
+      Effect.map(ConnectorRepo, (repo) => ({
+        ...repo,
+        keepHealth: (...given: Parameters<typeof repo.keepHealth>) =>
+          Effect.suspend(() => outages.pop() ?? repo.keepHealth(...given))
+      }))
+    ).pipe(Layer.provideMerge(Repo.layerMemory))
+    return Effect.gen(function* () {
+      const health = yield* ConnectorHealth
+      const connector = yield* made("ACTIVE")
+      for (const _ of ["failed", "died"]) {
+        yield* health.report(connector, works)
+        assert.isUndefined(yield* healthOf(connector.id))
+      }
+      yield* health.report(connector, works)
+      assert.strictEqual((yield* healthOf(connector.id))?.serverName, "Docs")
+    }).pipe(
+      Effect.provide(
+        ConnectorReports.layer.pipe(
+          Layer.provideMerge(flaky),
+          Layer.provideMerge(Layer.mergeAll(Layer.succeed(Settings, Settings.defaults), Ids.layer))
+        )
+      )
+    )
+  })
+
   it.effect("asks the database nothing where there is nothing to keep", () => {
     let asked = 0
     const counted = Layer.effect(
