@@ -18,6 +18,10 @@ export type Token = typeof Token.Type
 /** Every secret begins with this, so that people and secret scanners recognise one. */
 export const tokenPrefix = "agentd_"
 
+/** The text without tokens that somebody has put there: of each its prefix alone. */
+export const maskTokens = (text: string): string =>
+  text.replaceAll(new RegExp(`${tokenPrefix}[\\w-]{22,}`, "gu"), `${tokenPrefix}…`)
+
 /** Whether a token opens the door at `now`: neither revoked nor past its last moment. */
 export const isUsable = (token: Pick<Token, "expiresAt" | "revokedAt">, now: Date): boolean =>
   token.revokedAt === null && (token.expiresAt === null || now.getTime() < token.expiresAt.getTime())

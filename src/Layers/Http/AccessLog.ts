@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
-import { tokenPrefix } from "../../Schemas/Token.ts"
+import { maskTokens } from "../../Schemas/Token.ts"
 import type { RequestFacts } from "../../Services/RequestFacts.ts"
 
 const longestPath = 200
@@ -10,10 +10,14 @@ const longestPath = 200
 /** Without the query, which may hold anything, and without a token that somebody took for a path. */
 export const pathOf = (url: string): string => {
   const path = URL.parse(url, "http://localhost")?.pathname ?? ""
-  return path
-    .replaceAll(new RegExp(`${tokenPrefix}[\\w-]{22,}`, "gu"), `${tokenPrefix}…`)
-    .slice(0, longestPath)
+  return maskTokens(path).slice(0, longestPath)
 }
+
+/** A workspace is told as the caller named it, who may have taken a token for one. */
+const told = (facts: RequestFacts) => ({
+  ...facts,
+  ...(facts.workspaceId !== undefined && { workspaceId: maskTokens(facts.workspaceId) })
+})
 
 /**
  * One line per request at `debug`, and where a right was refused another at `info` (CONTRACT.md section 13). Costs
@@ -25,7 +29,7 @@ export const log = (
   facts: RequestFacts
 ): Effect.Effect<void> => {
   const { code, millis, status } = answer
-  const about = () => ({ method: request.method, path: pathOf(request.url), status, ...facts })
+  const about = () => ({ method: request.method, path: pathOf(request.url), status, ...told(facts) })
   const access = whereEnabled("Debug", () =>
     Effect.annotateLogs(Effect.logDebug("a request was answered"), {
       ...about(),

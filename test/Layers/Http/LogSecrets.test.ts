@@ -19,6 +19,8 @@ describe("the log, at every level", () => {
         send("GET", `/api/agents?workspaceId=${workspaceId}&token=${canary}`, { token: other }),
         send("GET", "/api/agents", { headers: { cookie: `session=${other}` } }),
         send("GET", `/api/agents?workspaceId=${canary}`, { token }),
+        send("GET", `/api/agents?workspaceId=${other}`, { token }),
+        send("POST", "/api/agents", { token, json: { workspaceId: `w=${other}`, name: "a" } }),
         send("GET", `/nothing/${other}?q=${canary}`),
         send("POST", "/api/agents", { token, body: `{"name":"${canary}` }),
         post("/api/agents", { name: canary, description: canary, systemPrompt: canary }),
@@ -56,6 +58,9 @@ describe("the log, at every level", () => {
       }
       const named = log.facts().filter((facts) => JSON.stringify(facts).includes(canary))
       for (const { workspaceId } of named) assert.strictEqual(workspaceId, canary)
+      const masked = log.facts().filter(({ message }) => message === "a request was refused")
+      const workspaces = new Set(masked.map(({ workspaceId }) => workspaceId))
+      for (const workspaceId of ["agentd_…", "w=agentd_…"]) assert.isTrue(workspaces.has(workspaceId))
     }).pipe(Effect.provide(layerOffline()), Effect.provide(log.layer))
   })
 })
