@@ -2,75 +2,24 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import { TestClock } from "effect/testing"
-import * as Repo from "../../../src/Layers/Repo.ts"
-import * as Ring from "../../../src/Layers/SecretBox/Ring.ts"
-import * as Arguments from "../../../src/Layers/Tools/Arguments.ts"
-import * as Tools from "../../../src/Layers/Tools.ts"
-import type { StoredConnector } from "../../../src/Schemas/Connector.ts"
-import type { ConnectorId, ProjectId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
-import { AddressRefused } from "../../../src/Schemas/Outbound.ts"
+import type { ProjectId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { builtinNames } from "../../../src/Schemas/ToolName.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
-import * as ConnectorReports from "../../../src/Services/ConnectorReports.ts"
-import { Ids } from "../../../src/Services/Ids.ts"
-import { Outbound } from "../../../src/Services/Outbound.ts"
-import { SecretBox } from "../../../src/Services/SecretBox.ts"
-import { Settings } from "../../../src/Services/Settings.ts"
 import { ToolError, ToolSource } from "../../../src/Services/ToolSource.ts"
-import { makeConnector } from "../../contract/ConnectorRepo.ts"
-import { makeProject, makeWorkspace, newId } from "../../support/Fixtures.ts"
+import { connect as connectTo, layer as layerTools, statusOf } from "../../support/Connected.ts"
+import { makeProject, makeWorkspace } from "../../support/Fixtures.ts"
 import { makeLog } from "../../support/Log.ts"
 import { freePort, handled, listedTool, startScripted } from "../../support/Mcp.ts"
 import { eventually } from "../../support/Until.ts"
 
-/** Connects to every address but one. */
-const guarded: typeof fetch = (input, init) =>
-  String(input).includes("refused.test")
-    ? Promise.reject(
-        new TypeError("fetch failed", {
-          cause: new AddressRefused({ error: "metadata.url: the address is private" })
-        })
-      )
-    : fetch(input, init)
-
 const { layer: layerLog, entries: logged } = makeLog("Info")
 
-const layer = Tools.layer.pipe(
-  Layer.provideMerge(ConnectorReports.layer),
-  Layer.provideMerge(Repo.layerMemory),
-  Layer.provideMerge(
-    Layer.mergeAll(
-      Layer.succeed(Settings, Settings.defaults),
-      Layer.succeed(Arguments.LimitsMillis, [60_000]),
-      Layer.succeed(Outbound, { guarded, trusted: fetch }),
-      Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] }),
-      Ids.layer,
-      layerLog
-    )
-  )
-)
+const layer = Layer.provideMerge(layerTools, layerLog)
 
-/** A connector of type mcp to this address, with a credential if one is given. */
-const connect = Effect.fnUntraced(function* (
-  workspaceId: WorkspaceId,
-  url: string,
-  { credential, ...given }: Partial<StoredConnector> & { readonly credential?: string } = {}
-) {
-  const id = yield* newId<ConnectorId>("connector")
-  const secret = Redacted.make(JSON.stringify(credential ?? ""))
-  const sealed = credential === undefined ? null : yield* (yield* SecretBox).seal(id, secret)
-  return yield* makeConnector(workspaceId, {
-    id,
-    providerId: "files",
-    metadata: { url },
-    hasCredential: sealed !== null,
-    sealedCredential: sealed,
-    ...given
-  })
-})
+/** A connector of the provider `files` to this address. */
+const connect = (workspaceId: WorkspaceId, url: string, given: Parameters<typeof connectTo>[1] = {}) =>
+  connectTo(url, { workspaceId, providerName: null, providerId: "files", ...given })
 
 const connectorTools = Effect.fnUntraced(function* (
   workspaceId: WorkspaceId,
@@ -82,11 +31,6 @@ const connectorTools = Effect.fnUntraced(function* (
 
 const names = (tools: ReadonlyArray<{ readonly definition: { readonly name: string } }>) =>
   tools.map(({ definition }) => definition.name)
-
-const statusOf = (id: ConnectorId) =>
-  Effect.flatMap(ConnectorRepo, (repo) =>
-    Effect.map(repo.find(id), (found) => Option.getOrThrow(found).status)
-  )
 
 const callFirst = Effect.fnUntraced(function* (workspaceId: WorkspaceId, argument: object = {}) {
   const [tool] = yield* connectorTools(workspaceId)
