@@ -111,8 +111,10 @@ const innerOf = (error: object): object | undefined => {
     : undefined
 }
 
-const messageOf = (error: object): string =>
-  "message" in error && error.message !== "" ? String(error.message) : String(error)
+const messageOf = (error: object): string => {
+  if ("error" in error && typeof error.error === "string") return error.error
+  return "message" in error && error.message !== "" ? String(error.message) : String(error)
+}
 
 /** `PORT must be …`: the variable at fault and the rule, without the ways in which the value was read. */
 const configSentence = (error: object): string => {

@@ -1,8 +1,9 @@
-import { writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { afterAll, assert, beforeAll, describe, inject, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { Database } from "../../src/Layers/Repo/Postgres/Database.ts"
@@ -11,7 +12,7 @@ import * as Signals from "../../src/Layers/Repo/Postgres/Signals.ts"
 import { sentenceOf } from "../../src/Layers/Runtime.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { hasOpenssl, makeCertificate } from "../support/Certificates.ts"
-import { hasPostgres } from "../support/Postgres.ts"
+import * as Postgres from "../support/Postgres.ts"
 import { type PostgresServer, removeServer, startServer, temporaryFolder } from "../support/PostgresServer.ts"
 import { runCommand } from "../support/Process.ts"
 import { eventually } from "../support/Until.ts"
@@ -120,6 +121,53 @@ const suite = () => {
     })
   )
 
+  it.live("is reached by `doctor` as by the service: encrypted, also to listen, and verified", () =>
+    Effect.gen(function* () {
+      const rules = join(folder, "data", "pg_hba.conf")
+      // Nobody of this name is let in without.
+      writeFileSync(rules, `hostnossl all only_tls all reject\n${readFileSync(rules, "utf8")}`)
+      yield* Effect.flatMap(PgClient, (sql) =>
+        Effect.andThen(sql`create role only_tls login superuser`, sql`select pg_reload_conf()`)
+      ).pipe(Effect.provide(Postgres.client(`${server.url}/postgres`)))
+      const named = server.url.replace("postgres@", "only_tls@")
+      const inTheClear = Effect.scoped(Layer.build(opened(`${named}/postgres?sslmode=disable`)))
+      yield* eventually(Effect.map(Effect.exit(inTheClear), Exit.isFailure), "the server is told of the rule")
+      const doctor = (url: string) =>
+        Effect.promise(async () => {
+          const { stderr, stdout } = await runCommand({ DATABASE_URL: url }, "doctor", "--json")
+          assert.notStrictEqual(stdout, "", stderr)
+          const { checks } = JSON.parse(stdout) as { checks: ReadonlyArray<Record<string, string>> }
+          const of = (name: string) => checks.find(({ check }) => check === name)
+          return { database: of("database"), listen: of("listen") }
+        })
+      for (const url of [
+        `${elsewhere(named)}/postgres`,
+        `${named}/postgres?sslmode=verify-full&sslrootcert=${own}`
+      ]) {
+        const { database, listen } = yield* doctor(url)
+        assert.deepStrictEqual([database?.status, listen?.status], ["ok", "ok"], database?.found)
+      }
+      for (const [url, sentence] of [
+        [
+          `${named}/postgres?sslmode=verify-full&sslrootcert=${foreign}`,
+          /^can't be used: the certificate of the server at 127\.0\.0\.1 is not accepted: self-signed certificate/u
+        ],
+        [
+          `${elsewhere(inject("postgres")?.url ?? "")}/postgres`,
+          /^can't be used: the server at 0\.0\.0\.0 does not speak TLS: add sslmode=disable/u
+        ],
+        [
+          `${named}/postgres?sslmode=verify-full&sslrootcert=/gone.pem`,
+          /^can't be used: DATABASE_URL: the file \/gone\.pem of sslrootcert is not there/u
+        ]
+      ] as const) {
+        const { database } = yield* doctor(url)
+        assert.strictEqual(database?.status, "fail")
+        assert.match(database?.found ?? "", sentence)
+      }
+    })
+  )
+
   it.live("that does not speak it is a sentence which says what to do, also on the command line", () =>
     Effect.gen(function* () {
       const sentence =
@@ -136,5 +184,5 @@ const suite = () => {
 }
 
 const name = "a PostgreSQL server"
-if (hasPostgres && hasOpenssl) describe(name, suite)
+if (Postgres.hasPostgres && hasOpenssl) describe(name, suite)
 else describe.skip(`${name} (skipped: no PostgreSQL server, or no openssl, on this machine)`, suite)

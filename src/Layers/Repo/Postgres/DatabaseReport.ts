@@ -10,6 +10,7 @@ import { DatabaseReport, DatabaseSilent } from "../../../Services/DatabaseReport
 import { Database } from "./Database.ts"
 import { latest } from "./Migrations.ts"
 import { onlyRow } from "./Rows.ts"
+import * as Tls from "./Tls.ts"
 
 const channel = "agentd_doctor"
 const notifyTimeout = "5 seconds"
@@ -98,8 +99,14 @@ export const layer = Layer.effect(
       }
       return found
     })
+    const { url } = sql.config
     return DatabaseReport.of({
-      facts: Effect.mapError(facts, (cause) => new DatabaseSilent({ cause }))
+      facts: facts.pipe(
+        Effect.catchTag("SqlError", (error) =>
+          Effect.fail(url === undefined ? error : Tls.explain(url, error))
+        ),
+        Effect.mapError((cause) => new DatabaseSilent({ cause }))
+      )
     })
   })
 )

@@ -17,18 +17,25 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
 }) {}
 
 /**
+ * A client of the server at `url`, made by `layerOf`, and the only way to one: what the address says of TLS holds for
+ * all sessions of all clients. The driver by itself would send everything in the clear that no `sslmode` is said for.
+ */
+const reaching = <A, E, R>(
+  url: Redacted.Redacted,
+  options: Omit<PgClient.PgPoolConfig, "url" | "ssl">,
+  layerOf: (config: PgClient.PgPoolConfig) => Layer.Layer<A, E, R>
+) => Layer.unwrap(Effect.map(Tls.options(url), (ssl) => layerOf({ ...options, url, ssl })))
+
+/**
  * A migrated PostgreSQL 15 or newer at `url`, in UTF8 and writable when this is built, through a pool, all of whose
  * sessions are reached alike (`Tls.ts`). Every statement is bounded by the server as well (`statement_timeout`), so that
  * work whose caller gave up does not go on.
  */
 export const layer = (url: Redacted.Redacted) =>
   Layer.unwrap(
-    Effect.gen(function* () {
-      const { databasePool, databaseTimeoutMillis } = yield* Settings
+    Effect.map(Settings, ({ databasePool, databaseTimeoutMillis }) => {
       const milliseconds = String(databaseTimeoutMillis)
-      return Sessions.layer({
-        url,
-        ssl: yield* Tls.options(url),
+      const options = {
         maxConnections: databasePool,
         applicationName: "agentd",
         keepAlive: "30 seconds",
@@ -39,13 +46,18 @@ export const layer = (url: Redacted.Redacted) =>
           lock_timeout: milliseconds,
           idle_in_transaction_session_timeout: milliseconds
         }
-      })
+      } as const
+      return reaching(url, options, Sessions.layer)
     })
   ).pipe(Layer.provide(layerMigrated(url)))
 
 /** The database at `url` as it is, on few connections; who waits for it gives up soon. */
 export const layerAsItIs = (url: Redacted.Redacted) =>
-  PgClient.layer({ url, maxConnections: 2, applicationName: "agentd doctor", connectTimeout: "10 seconds" })
+  reaching(
+    url,
+    { maxConnections: 2, applicationName: "agentd doctor", connectTimeout: "10 seconds" },
+    PgClient.layer
+  )
 
 interface Server {
   readonly version: number
@@ -76,14 +88,15 @@ const objection = ({ encoding, version, writable }: Server): string | undefined 
 /** On a connection of its own, closed when it is done: a migration may take longer than any request may. */
 const layerMigrated = (url: Redacted.Redacted) =>
   Layer.effectDiscard(
-    Effect.gen(function* () {
-      const ssl = yield* Tls.options(url)
-      const client = PgClient.layer({ url, ssl, maxConnections: 1, applicationName: "agentd migrate" })
-      yield* migrated.pipe(
-        Effect.provide(client, { local: true }),
-        Effect.catchTag("SqlError", (error) => Effect.fail(Tls.explain(url, error)))
-      )
-    })
+    migrated.pipe(
+      Effect.provide(
+        reaching(url, { maxConnections: 1, applicationName: "agentd migrate" }, PgClient.layer),
+        {
+          local: true
+        }
+      ),
+      Effect.catchTag("SqlError", (error) => Effect.fail(Tls.explain(url, error)))
+    )
   )
 
 const migrated = Effect.gen(function* () {
