@@ -54,7 +54,10 @@ const problemOfTls = (mode: string | null, rootCert: string | null): string | un
     const insecure = mode === "prefer" || mode === "allow"
     return `must have an sslmode of ${modes.join(", ")}${insecure ? `: ${mode} is in the clear where the server says so` : ""}`
   }
-  return mode === "verify-ca" && (rootCert === null || rootCert === "system")
+  if (rootCert === "system" && mode !== null && mode !== "verify-full") {
+    return "must have the sslmode verify-full, or none, where sslrootcert is system"
+  }
+  return mode === "verify-ca" && rootCert === null
     ? "must name a file with sslrootcert where sslmode is verify-ca"
     : undefined
 }
@@ -67,16 +70,21 @@ const isSocket = (host: string): boolean => host.startsWith("/")
 
 /**
  * How to reach the server of an address without problems. Without `sslmode` a server on another machine is asked for
- * TLS, and its certificate is not looked at: many have one that only themselves vouch for. As in libpq `require` with
- * an `sslrootcert` is `verify-ca`, and a socket needs none.
+ * TLS, and its certificate is not looked at: many have one that only themselves vouch for. Who names an `sslrootcert`
+ * wants it looked at, wherever the server is: as in libpq `require` with a file is `verify-ca`, and `system` is
+ * `verify-full`. A socket needs none.
  */
 export const tlsOf = (address: string): Tls => {
   const url = new URL(address)
   const host = hostOf(address)
-  const mode = parameter(url, "sslmode") ?? (isLocal(host) ? "disable" : "require")
   const rootCert = parameter(url, "sslrootcert")
-  const file = rootCert === "system" ? null : rootCert
+  const mode = parameter(url, "sslmode") ?? usualMode(host, rootCert)
   if (mode === "disable" || isSocket(host)) return { mode: "disable" }
-  if (mode === "verify-full") return { mode, rootCert: file }
-  return file === null ? { mode: "require" } : { mode: "verify-ca", rootCert: file }
+  if (mode === "verify-full") return { mode, rootCert: rootCert === "system" ? null : rootCert }
+  return rootCert === null ? { mode: "require" } : { mode: "verify-ca", rootCert }
+}
+
+const usualMode = (host: string, rootCert: string | null): string => {
+  if (rootCert === "system") return "verify-full"
+  return rootCert === null && isLocal(host) ? "disable" : "require"
 }

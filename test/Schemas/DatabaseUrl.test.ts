@@ -4,6 +4,7 @@ import { hostOf, problemOf, type Tls, tlsOf } from "../../src/Schemas/DatabaseUr
 const form = "must look like postgres://user:password@host:5432/database"
 const port = "must have a port from 1 to 65535"
 const encoding = "must write a percent sign as %25, and other special characters likewise"
+const system = "must have the sslmode verify-full, or none, where sslrootcert is system"
 const modes = "must have an sslmode of disable, require, verify-ca, verify-full"
 
 describe("the address of a database", () => {
@@ -35,10 +36,10 @@ describe("the address of a database", () => {
     ["postgres://db/x?sslmode=prefer", `${modes}: prefer is in the clear where the server says so`],
     ["postgres://db/x?sslmode=allow", `${modes}: allow is in the clear where the server says so`],
     ["postgres://db/x?sslmode=verify-ca", "must name a file with sslrootcert where sslmode is verify-ca"],
-    [
-      "postgres://db/x?sslmode=verify-ca&sslrootcert=system",
-      "must name a file with sslrootcert where sslmode is verify-ca"
-    ]
+    ...["disable", "require", "verify-ca"].map(
+      (mode) => [`postgres://db/x?sslmode=${mode}&sslrootcert=system`, system] as const
+    ),
+    ["postgres://localhost/x?sslrootcert=system&sslmode=require", system]
   ] as const) {
     it(`${address} is refused`, () => {
       assert.strictEqual(problemOf(address), problem)
@@ -68,7 +69,15 @@ describe("the address of a database", () => {
     ["postgres://localhost/agentd?host=db", "db", require],
     ["postgres://db/agentd?sslmode=disable", "db", disable],
     ["postgres://db/agentd?sslmode=require&sslmode=disable", "db", disable],
-    ["postgres://db/agentd?sslmode=require&sslrootcert=system", "db", require],
+    ["postgres://db/agentd?sslrootcert=system", "db", { mode: "verify-full", rootCert: null }],
+    ["postgres://localhost/agentd?sslrootcert=system", "localhost", { mode: "verify-full", rootCert: null }],
+    [
+      "postgres://localhost/agentd?sslrootcert=/ca.pem",
+      "localhost",
+      { mode: "verify-ca", rootCert: "/ca.pem" }
+    ],
+    ["postgres://localhost/agentd?sslmode=disable&sslrootcert=/ca.pem", "localhost", disable],
+    ["postgres:///agentd?host=/run/postgresql&sslrootcert=/ca.pem", "/run/postgresql", disable],
     ["postgres://db/agentd?sslrootcert=/ca.pem", "db", { mode: "verify-ca", rootCert: "/ca.pem" }],
     [
       "postgres://db/agentd?sslmode=require&sslrootcert=ca.pem",
