@@ -35,6 +35,7 @@ export class Accounts extends Context.Service<
       const transaction = yield* Transaction
       const users = yield* UserRepo
       const workspaces = yield* WorkspaceRepo
+      const join = yield* makeJoin
 
       const { createUser, createWorkspace, issue, requireUser, requireWorkspace } = yield* makeParts
       const { addMember, revoke, setDisabled } = yield* makeChanges
@@ -48,7 +49,7 @@ export class Accounts extends Context.Service<
               return yield* failed("there are users already; use `user create` or `token create`")
             }
             const user = yield* createUser(command.email)
-            const workspaceId = yield* createWorkspace("default", user.id, "free")
+            const workspaceId = yield* createWorkspace("default", user, "free")
             const token = yield* issue(user.id, "bootstrap", null)
             return { baseUrl: command.baseUrl, userId: user.id, workspaceId, token }
           }
@@ -56,7 +57,7 @@ export class Accounts extends Context.Service<
             const user = yield* createUser(command.email)
             if (command.workspace !== null) {
               yield* requireWorkspace(command.workspace)
-              yield* workspaces.addMember(command.workspace, user.id, "member", user.createdAt)
+              yield* join(command.workspace, user, "member", user.createdAt)
             }
             return { userId: user.id, email: user.email, token: yield* issue(user.id, "first", null) }
           }
@@ -71,7 +72,7 @@ export class Accounts extends Context.Service<
           }
           case "workspace create": {
             const owner = yield* requireUser(command.owner)
-            const workspaceId = yield* createWorkspace(command.name, owner.id, command.plan)
+            const workspaceId = yield* createWorkspace(command.name, owner, command.plan)
             return { workspaceId, name: command.name, plan: command.plan }
           }
           case "workspace plan": {
@@ -82,7 +83,7 @@ export class Accounts extends Context.Service<
           case "workspace member": {
             const user = yield* requireUser(command.email)
             const { id } = yield* requireWorkspace(command.workspace)
-            return yield* addMember(id, user.id, command.role)
+            return yield* addMember(id, user, command.role)
           }
           case "user disable":
           case "user enable":
@@ -115,6 +116,7 @@ const makeParts = Effect.gen(function* () {
   const ids = yield* Ids
   const users = yield* UserRepo
   const workspaces = yield* WorkspaceRepo
+  const join = yield* makeJoin
 
   const createUser = Effect.fnUntraced(function* (address: string) {
     const email = yield* emailOf(address)
@@ -124,13 +126,13 @@ const makeParts = Effect.gen(function* () {
   })
   const requireUser = Effect.fnUntraced(function* (address: string) {
     const found = yield* users.findByEmail(yield* emailOf(address))
-    return Option.isSome(found) ? found.value : yield* failed(`there is no user ${address}`)
+    return Option.isSome(found) ? found.value : yield* noUser(address)
   })
-  const createWorkspace = Effect.fnUntraced(function* (name: string, owner: UserId, plan: Plan) {
+  const createWorkspace = Effect.fnUntraced(function* (name: string, owner: User, plan: Plan) {
     const at = yield* now
     const id = yield* ids.make<WorkspaceId>("workspace")
     yield* workspaces.insert(newWorkspace({ id, name: yield* nameOf(name), plan, at }))
-    yield* workspaces.addMember(id, owner, "owner", at)
+    yield* join(id, owner, "owner", at)
     return id
   })
   const issue = Effect.fnUntraced(function* (userId: UserId, name: string, expiresAt: Date | null) {
@@ -149,10 +151,11 @@ const makeChanges = Effect.gen(function* () {
   const tokens = yield* TokenRepo
   const users = yield* UserRepo
   const workspaces = yield* WorkspaceRepo
+  const join = yield* makeJoin
 
   const setDisabled = Effect.fnUntraced(function* ({ email, id }: User, disabled: boolean) {
     const changed = yield* users.setDisabled(id, disabled ? yield* now : null)
-    return Option.isSome(changed) ? toUserSummary(changed.value) : yield* failed(`there is no user ${email}`)
+    return Option.isSome(changed) ? toUserSummary(changed.value) : yield* noUser(email)
   })
   const revoke = Effect.fnUntraced(function* (id: TokenId) {
     const found = yield* tokens.find(id)
@@ -161,16 +164,25 @@ const makeChanges = Effect.gen(function* () {
     yield* tokens.revoke(userId, id, yield* now)
     return { tokenId: id, name, userId, email }
   })
-  const addMember = Effect.fnUntraced(function* (id: WorkspaceId, userId: UserId, role: Role) {
+  const addMember = Effect.fnUntraced(function* (id: WorkspaceId, user: User, role: Role) {
     yield* workspaces.lock(id)
-    if (role !== "owner" && isOnlyOwner(yield* workspaces.members(id), userId)) {
+    if (role !== "owner" && isOnlyOwner(yield* workspaces.members(id), user.id)) {
       return yield* failed("a workspace must keep an owner")
     }
-    yield* workspaces.addMember(id, userId, role, yield* now)
-    return { workspaceId: id, userId, role }
+    yield* join(id, user, role, yield* now)
+    return { workspaceId: id, userId: user.id, role }
   })
   return { addMember, revoke, setDisabled }
 })
+
+/** Lets a user in who was found before, and may have been deleted since. */
+const makeJoin = Effect.map(WorkspaceRepo, (workspaces) =>
+  Effect.fnUntraced(function* (id: WorkspaceId, user: User, role: Role, at: Date) {
+    if (!(yield* workspaces.addMember(id, user.id, role, at))) return yield* noUser(user.email)
+  })
+)
+
+const noUser = (email: string) => failed(`there is no user ${email}`)
 
 const failed = (error: string) => new AccountError({ error })
 

@@ -23,7 +23,7 @@ export class WorkspaceRepo extends Context.Service<
     }) => Effect.Effect<ReadonlyArray<Workspace>, Unavailable>
     /** Locks all that the user owns, as `lock` does, one after the other by id. */
     readonly lockOwned: (userId: UserId) => Effect.Effect<void, Unavailable>
-    /** Those that have no other owner than the user, by id, up to `limit`. */
+    /** Those that have no other owner than the user, by id, up to `limit`; who is gone is no owner. */
     readonly onlyOwned: (
       userId: UserId,
       limit: number
@@ -36,13 +36,16 @@ export class WorkspaceRepo extends Context.Service<
     ) => Effect.Effect<boolean, ReferenceGone | Unavailable>
     /** False when there is no such workspace. */
     readonly setPlan: (id: WorkspaceId, plan: Plan, at: Date) => Effect.Effect<boolean, Unavailable>
-    /** Idempotent: adding a member again sets the role. */
+    /**
+     * Idempotent: adding a member again sets the role. False where there is no such user. One who is there stays until
+     * the surrounding transaction ends, and one who is being removed is waited for.
+     */
     readonly addMember: (
       id: WorkspaceId,
       userId: UserId,
       role: Role,
       at: Date
-    ) => Effect.Effect<void, Unavailable>
+    ) => Effect.Effect<boolean, Unavailable>
     /** Oldest first; without users who are gone. */
     readonly members: (id: WorkspaceId) => Effect.Effect<ReadonlyArray<Member>, Unavailable>
     /** False when the user was no member. */

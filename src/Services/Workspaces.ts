@@ -7,6 +7,7 @@ import {
   InvalidInput,
   type NotFound,
   notFound,
+  Unauthenticated,
   type Unavailable,
   unknownReference
 } from "../Schemas/Errors.ts"
@@ -33,8 +34,11 @@ import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 export class Workspaces extends Context.Service<
   Workspaces,
   {
-    /** The caller becomes its owner. */
-    readonly create: (user: User, input: CreateWorkspace) => Effect.Effect<WorkspaceView, Unavailable>
+    /** The caller becomes its owner; `Unauthenticated` when it was deleted since it was let in. */
+    readonly create: (
+      user: User,
+      input: CreateWorkspace
+    ) => Effect.Effect<WorkspaceView, Unauthenticated | Unavailable>
     /** Those of the caller, oldest first. */
     readonly list: (user: User) => Effect.Effect<ReadonlyArray<WorkspaceView>, Unavailable>
     readonly get: (user: User, id: WorkspaceId) => Effect.Effect<WorkspaceView, NotFound | Unavailable>
@@ -81,7 +85,9 @@ export class Workspaces extends Context.Service<
               const id = yield* ids.make<WorkspaceId>("workspace")
               const workspace = newWorkspace({ id, name, plan: "free", at })
               yield* repo.insert(workspace)
-              yield* repo.addMember(id, user.id, "owner", at)
+              if (!(yield* repo.addMember(id, user.id, "owner", at))) {
+                return yield* new Unauthenticated({ error: "the caller was deleted meanwhile" })
+              }
               return { ...workspace, role: "owner" as const }
             })
           )
@@ -107,12 +113,10 @@ export class Workspaces extends Context.Service<
             Effect.gen(function* () {
               yield* requireOwner(user, id)
               const found = yield* users.findByEmail(input.email.trim().toLowerCase() as Email)
-              if (Option.isNone(found)) {
-                return yield* new InvalidInput({ error: "email: there is no user with this e-mail" })
-              }
+              if (Option.isNone(found)) return yield* nobody
               const role = input.role ?? "member"
               if (role !== "owner") yield* requireOtherOwner(id, found.value.id)
-              yield* repo.addMember(id, found.value.id, role, yield* now)
+              if (!(yield* repo.addMember(id, found.value.id, role, yield* now))) return yield* nobody
               const member = (yield* repo.members(id)).find(({ userId }) => userId === found.value.id)
               return member ?? (yield* notFound("member"))
             })
@@ -131,6 +135,8 @@ export class Workspaces extends Context.Service<
     })
   )
 }
+
+const nobody = new InvalidInput({ error: "email: there is no user with this e-mail" })
 
 /** What has to hold before a workspace is shown or changed. */
 const makeChecks = Effect.gen(function* () {

@@ -3,13 +3,32 @@ import * as Effect from "effect/Effect"
 import { TestClock } from "effect/testing"
 import { Forbidden, InvalidInput, NotFound } from "../../src/Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { now } from "../../src/Services/CurrentTime.ts"
 import { Projects } from "../../src/Services/Projects.ts"
-import { layerOffline } from "../support/Service.ts"
+import { UserRepo } from "../../src/Services/UserRepo.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+import { Workspaces } from "../../src/Services/Workspaces.ts"
+import { layerAtRest, layerOffline, makeTenant } from "../support/Service.ts"
 import { makeTeam } from "../support/Team.ts"
 
 const lastOwner = "a workspace must keep an owner"
 
 describe("Workspaces", () => {
+  it.effect("makes none for a caller who was deleted since it was let in", () =>
+    Effect.gen(function* () {
+      const [users, workspaces] = [yield* UserRepo, yield* Workspaces]
+      const { user } = yield* makeTenant()
+      yield* users.remove(user.id, yield* now)
+      const error = yield* Effect.flip(workspaces.create(user, { name: "orphan" }))
+      assert.strictEqual(error._tag, "Unauthenticated")
+      const stored = yield* (yield* WorkspaceRepo).page({ userId: null, after: null, limit: 9 })
+      assert.notInclude(
+        stored.map(({ name }) => name),
+        "orphan"
+      )
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
   it.effect("makes the caller the owner of a new one on the free plan", () =>
     Effect.gen(function* () {
       const { id, member, owner, stranger, workspace, workspaces } = yield* makeTeam

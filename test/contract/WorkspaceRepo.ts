@@ -108,6 +108,32 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("lets nobody become a member who is not there, or is gone", () =>
+      Effect.gen(function* () {
+        const [users, workspaces] = [yield* UserRepo, yield* WorkspaceRepo]
+        const id = yield* makeWorkspace
+        const [ann, gone] = [yield* makeUser, yield* makeUser]
+        assert.isTrue(yield* workspaces.addMember(id, ann.id, "owner", at()))
+        assert.isTrue(yield* workspaces.addMember(id, ann.id, "owner", at()))
+        yield* users.remove(gone.id, at())
+        for (const userId of [gone.id, yield* newId<UserId>("user")]) {
+          assert.isFalse(yield* workspaces.addMember(id, userId, "owner", at()))
+          assert.deepStrictEqual(yield* workspaces.role(id, userId), Option.none())
+          assert.deepStrictEqual(yield* workspaces.list(userId), [])
+        }
+        // Of an older version a membership may have stayed.
+        const last = yield* makeUser
+        yield* workspaces.addMember(id, last.id, "owner", at())
+        assert.deepStrictEqual(yield* workspaces.onlyOwned(ann.id, 9), [])
+        yield* users.remove(last.id, at())
+        const owned = Effect.map(workspaces.onlyOwned(ann.id, 9), (found) => found.map((each) => each.id))
+        assert.deepStrictEqual(yield* owned, [id])
+        // Who is asked about may be gone already.
+        yield* users.remove(ann.id, at())
+        assert.deepStrictEqual(yield* owned, [id])
+      })
+    )
+
     it.effect("adds one member once, however many do it at the same time", () =>
       Effect.gen(function* () {
         const workspaces = yield* WorkspaceRepo

@@ -13,8 +13,15 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
     const { gone, members, users, workspaces } = tables
-    const ownersOf = (id: string) =>
-      Array.from(members.values()).filter((member) => member.workspaceId === id && member.role === "owner")
+    const owns = (id: string, userId: string) => members.get(memberKey(id, userId))?.role === "owner"
+    const hasOtherOwner = (id: string, userId: string) =>
+      Array.from(members.values()).some(
+        (member) =>
+          member.workspaceId === id &&
+          member.role === "owner" &&
+          member.userId !== userId &&
+          !gone.has(member.userId)
+      )
     return guard(
       WorkspaceRepo.of({
         insert: (workspace) => Effect.sync(() => void workspaces.set(workspace.id, workspace)),
@@ -28,9 +35,11 @@ export const layer = Layer.effect(
           }),
         addMember: (id, userId, role, at) =>
           Effect.sync(() => {
+            if (!users.has(userId) || gone.has(userId)) return false
             const place = memberKey(id, userId)
             const createdAt = members.get(place)?.createdAt ?? at
             members.set(place, { workspaceId: id, userId, role, createdAt })
+            return true
           }),
         members: (id) =>
           Effect.sync(() =>
@@ -62,10 +71,9 @@ export const layer = Layer.effect(
         onlyOwned: (userId, limit) =>
           Effect.sync(() =>
             pageOf(
-              Array.from(workspaces.values()).filter(({ id }) => {
-                const owners = ownersOf(id)
-                return owners.length === 1 && owners[0]?.userId === userId
-              }),
+              Array.from(workspaces.values()).filter(
+                ({ id }) => owns(id, userId) && !hasOtherOwner(id, userId)
+              ),
               { after: null, limit }
             )
           ),

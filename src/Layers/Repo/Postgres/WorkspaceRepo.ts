@@ -46,8 +46,8 @@ const forOperators = ({ query, sql }: Database["Service"]) => {
         pages(sql`
             select ${shown} from workspaces w
             where ${isMember(userId, "owner")} and not exists (
-              select from workspace_members o where o.workspace_id = w.id and o.role = 'owner'
-                and o.user_id <> ${userId})
+              select from workspace_members o join users u on u.id = o.user_id and u.deleted_at is null
+              where o.workspace_id = w.id and o.role = 'owner' and o.user_id <> ${userId})
             order by w.id limit ${limit}`)
       )
   } satisfies Partial<WorkspaceRepo["Service"]>
@@ -103,10 +103,13 @@ export const layer = Layer.effect(
         ),
       addMember: (id, userId, role, at) =>
         query(
-          Effect.asVoid(sql`
+          // The foreign key alone lets one in who was removed, since the row stays.
+          returnedRow(sql`
             insert into workspace_members (workspace_id, user_id, role, created_at)
-            values (${id}, ${userId}, ${role}, ${at})
-            on conflict (workspace_id, user_id) do update set role = excluded.role`)
+            select ${id}, id, ${role}, ${at}::timestamptz from users
+            where id = ${userId} and deleted_at is null for key share
+            on conflict (workspace_id, user_id) do update set role = excluded.role
+            returning user_id`)
         ),
       role: (id, userId) =>
         query(
