@@ -22,7 +22,10 @@ export const makeRemoval = Effect.gen(function* () {
     // Before the user: whoever adds a member has the workspace, and waits for the user.
     yield* workspaces.lockOwned(user.id)
     const deletedAt = yield* now
-    yield* users.remove(user.id, deletedAt)
+    // Another may have done it since this one was found.
+    if (!(yield* users.remove(user.id, deletedAt))) {
+      return yield* new AccountError({ error: `there is no user ${user.email}` })
+    }
     const left = yield* workspaces.onlyOwned(user.id, mostNamed + 1)
     if (left.length > 0) {
       const named = left.slice(0, mostNamed).map(({ id }) => id)

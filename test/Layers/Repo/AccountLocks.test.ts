@@ -26,7 +26,8 @@ const suite = () => {
       "made an owner",
       (email, workspace) => ({ command: "workspace member", workspace, email, role: "owner" })
     ],
-    ["given a workspace", (owner) => ({ command: "workspace create", name: "orphan", owner, plan: "free" })]
+    ["given a workspace", (owner) => ({ command: "workspace create", name: "orphan", owner, plan: "free" })],
+    ["deleted", (email) => ({ command: "user delete", email })]
   ])("a user who is being deleted is not %s", ([, commandOf]) =>
     Effect.gen(function* () {
       const { on } = yield* makeNodes(2)
