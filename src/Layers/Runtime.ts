@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as References from "effect/References"
 import * as Runtime from "effect/Runtime"
+import { messageOf, rootOf } from "../Schemas/Reason.ts"
 import { writeStderr } from "./Output.ts"
 import { formats } from "./Runtime/Log.ts"
 import { logging } from "./Settings.ts"
@@ -89,31 +90,7 @@ export const sentenceOf = (error: unknown): string => {
   if (Predicate.isTagged(error, "ServeError")) return `HOST or PORT: ${messageOf(cause)}`
   if (Predicate.isTagged(error, "SqlError"))
     return `the database of DATABASE_URL can't be used: ${messageOf(cause)}`
-  return messageOf(cause === error ? error : cause)
-}
-
-/** The innermost cause says what happened; what is around it says only that something did. */
-const rootOf = (error: object): object => {
-  let root = error
-  for (let depth = 0; depth < 10; depth++) {
-    const inner = innerOf(root)
-    if (inner === undefined) return root
-    root = inner
-  }
-  return root
-}
-
-const innerOf = (error: object): object | undefined => {
-  if ("reason" in error && Predicate.isObject(error.reason)) return error.reason
-  if ("cause" in error && Predicate.isObject(error.cause)) return error.cause
-  return "errors" in error && Array.isArray(error.errors) && Predicate.isObject(error.errors[0])
-    ? error.errors[0]
-    : undefined
-}
-
-const messageOf = (error: object): string => {
-  if ("error" in error && typeof error.error === "string") return error.error
-  return "message" in error && error.message !== "" ? String(error.message) : String(error)
+  return messageOf(cause)
 }
 
 /** `PORT must be …`: the variable at fault and the rule, without the ways in which the value was read. */

@@ -112,7 +112,7 @@ const rooms: ReadonlyArray<Room> = [
   {
     name: "Layers/Runtime",
     packages: any,
-    knows: files("Layers/Output.ts", "Layers/Settings.ts", "Schemas/Text.ts")
+    knows: files("Schemas/Reason.ts", "Schemas/Text.ts", "Layers/Output.ts", "Layers/Settings.ts")
   },
   {
     name: "Layers/Environment",

@@ -8,6 +8,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { OperatorApi } from "../../Api/Operator.ts"
 import { Unavailable } from "../../Schemas/Errors.ts"
+import { reasonOf } from "../../Schemas/Reason.ts"
 import { Accounts } from "../../Services/Accounts.ts"
 import { DatabaseReport } from "../../Services/DatabaseReport.ts"
 import { Secrets } from "../../Services/Secrets.ts"
@@ -50,7 +51,7 @@ const doctorHandlers = HttpApiBuilder.group(
     const secrets = yield* Secrets
     return group.handle("look", () =>
       Effect.all({ database: report.facts, secrets: secrets.check }).pipe(
-        Effect.catchTag("DatabaseSilent", ({ cause }) => new Unavailable({ error: String(cause) }))
+        Effect.catchTag("DatabaseSilent", ({ cause }) => new Unavailable({ error: reasonOf(cause) }))
       )
     )
   })
