@@ -4,24 +4,30 @@ import * as Option from "effect/Option"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder, pageOf } from "./Order.ts"
-import { Store } from "./Store.ts"
+import { Store, type Tables } from "./Store.ts"
 
 const memberKey = (workspaceId: string, userId: string) => `${workspaceId} ${userId}`
+
+const onlyOwnedIn = ({ gone, members, workspaces }: Tables): WorkspaceRepo["Service"]["onlyOwned"] => {
+  const ownersOf = (id: string) =>
+    Array.from(members.values()).filter((member) => member.workspaceId === id && member.role === "owner")
+  return (userId, limit) =>
+    Effect.sync(() =>
+      pageOf(
+        Array.from(workspaces.values()).filter(({ id }) => {
+          const owners = ownersOf(id).map((owner) => owner.userId)
+          return owners.includes(userId) && owners.every((owner) => owner === userId || gone.has(owner))
+        }),
+        { after: null, limit }
+      )
+    )
+}
 
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
     const { gone, members, users, workspaces } = tables
-    const owns = (id: string, userId: string) => members.get(memberKey(id, userId))?.role === "owner"
-    const hasOtherOwner = (id: string, userId: string) =>
-      Array.from(members.values()).some(
-        (member) =>
-          member.workspaceId === id &&
-          member.role === "owner" &&
-          member.userId !== userId &&
-          !gone.has(member.userId)
-      )
     return guard(
       WorkspaceRepo.of({
         insert: (workspace) => Effect.sync(() => void workspaces.set(workspace.id, workspace)),
@@ -68,15 +74,7 @@ export const layer = Layer.effect(
             )
           ),
         lockOwned: () => Effect.void,
-        onlyOwned: (userId, limit) =>
-          Effect.sync(() =>
-            pageOf(
-              Array.from(workspaces.values()).filter(
-                ({ id }) => owns(id, userId) && !hasOtherOwner(id, userId)
-              ),
-              { after: null, limit }
-            )
-          ),
+        onlyOwned: onlyOwnedIn(tables),
         lock: (id) => Effect.sync(() => Option.fromNullishOr(workspaces.get(id))),
         list: (userId) =>
           Effect.sync(() =>
