@@ -3,9 +3,8 @@ import { secretNames, settings } from "./SettingsTable.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** How many letters a name may be away from a known one to be taken for it: fewer where it is short. */
+/** How many letters a name may be away from a known one to be taken for it. */
 const farthest = 2
-const lettersPerMistake = 3
 
 const prefix = "AGENTD_"
 
@@ -47,17 +46,15 @@ export const check = (
   }
 }
 
-/** The names `among` these that this one is taken for: the nearest, of which there may be two. */
-export const nearest = (name: string, among: ReadonlyArray<string> = known): ReadonlyArray<string> => {
+/** The known names that this one is taken for: the nearest, of which there may be two. */
+export const nearest = (name: string): ReadonlyArray<string> => {
   if (serviceLink.test(name)) return []
   const own = name.slice(prefix.length)
-  // Without the prefix, which all have, two letters of a short name are most of it.
-  const most = Math.min(farthest, Math.floor(own.length / lettersPerMistake))
-  const near = among
+  const near = known
     .filter((other) => other.startsWith(prefix))
-    .map((other) => ({ other, distance: distanceOf(own, other.slice(prefix.length), most) }))
+    .map((other) => ({ other, distance: distanceOf(own, other.slice(prefix.length), farthest) }))
   const least = Math.min(...near.map(({ distance }) => distance))
-  return near.filter(({ distance }) => distance === least && distance <= most).map(({ other }) => other)
+  return near.filter(({ distance }) => distance === least && distance <= farthest).map(({ other }) => other)
 }
 
 /**

@@ -71,13 +71,6 @@ describe("the variables of a process", () => {
     }
   })
 
-  it("are told apart by one letter where they are short", () => {
-    const short = ["AGENTD_LEVEL"]
-    assert.deepStrictEqual(nearest("AGENTD_LEVLE", short), short)
-    assert.deepStrictEqual(nearest("AGENTD_LABEL", short), [])
-    assert.deepStrictEqual(nearest("AGENTD_LE", ["AGENTD_LEV"]), [])
-  })
-
   it("are nobody's mistake where Kubernetes makes them", () => {
     for (const service of [
       "agentd",
