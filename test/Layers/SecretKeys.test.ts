@@ -11,6 +11,7 @@ import * as SecretBoxOfProcess from "../../src/Layers/SecretBox.ts"
 import type { SealedSample } from "../../src/Schemas/SealedSample.ts"
 import { SealedRepo } from "../../src/Services/SealedRepo.ts"
 import { SecretBox } from "../../src/Services/SecretBox.ts"
+import { goneAt } from "../support/FailingFiles.ts"
 import { samplesAlone } from "../support/Sealed.ts"
 
 const keyOf = (byte: number) => Buffer.alloc(Ring.keyBytes, byte).toString("base64")
@@ -187,6 +188,37 @@ describe("the key in the data folder", () => {
         yield* refusal(env, []),
         `${former}: a key is 32 bytes in base64 (openssl rand -base64 32)`
       )
+    })
+  )
+
+  it.effect("loses nothing wherever its renewal ends, and a start and another renewal go on from there", () =>
+    Effect.gen(function* () {
+      const seal = (by: SecretBox["Service"]) => by.seal("row", Redacted.make("canary"))
+      const renewedUpTo = Effect.fnUntraced(function* (last: number) {
+        const dataDir = yield* folder
+        const env = { AGENTD_DATA_DIR: dataDir }
+        const box = yield* started(env, [])
+        yield* box.renew
+        const sealed = [yield* seal(box)]
+        const isGone = yield* goneAt(last, box.renew)
+        // Who could not renew it, and lives on, seals with what others open.
+        sealed.push(yield* seal(box))
+        for (let time = 0; time < 2; time++) {
+          const samples = sealed.map((text) => ({ kind: "connector", sealed: text, newest: true }) as const)
+          const next = yield* started(env, samples)
+          for (const text of sealed) {
+            assert.strictEqual(Redacted.value(yield* next.open("row", text)), "canary", `gone at ${last}`)
+          }
+          yield* next.renew
+          sealed.push(yield* seal(next))
+        }
+        assert.deepStrictEqual(Fs.readdirSync(dataDir).sort(), ["secret.key", "secret.keys.old"])
+        return isGone
+      })
+      let changes = 0
+      while (yield* renewedUpTo(changes)) changes++
+      // Two files, each written aside, put in its place, and its folder brought to the disk.
+      assert.strictEqual(changes, 10)
     })
   )
 
