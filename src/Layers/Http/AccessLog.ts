@@ -7,10 +7,14 @@ import type { RequestFacts } from "../../Services/RequestFacts.ts"
 
 const longestPath = 200
 
-/** Without the query, which may hold anything, and without a token that somebody took for a path. */
+/** Without the query, which may hold anything, and without a token that somebody took for a path, however written. */
 export const pathOf = (url: string): string => {
-  const path = URL.parse(url, "http://localhost")?.pathname ?? ""
-  return maskTokens(path).slice(0, longestPath)
+  const path = url.startsWith("/") ? url.replace(/[?#].*$/su, "") : (URL.parse(url)?.pathname ?? "")
+  const read = path.replace(/%[0-7][0-9a-f]/giu, (escape) =>
+    String.fromCharCode(Number.parseInt(escape.slice(1), 16))
+  )
+  const masked = maskTokens(read)
+  return (masked === read ? path : masked).slice(0, longestPath)
 }
 
 /** A workspace is told as the caller named it, who may have taken a token for one. */
