@@ -7,6 +7,7 @@ export type Tls =
   /** Encrypted, with a certificate of `rootCert` (null: of an authority that the system trusts). */
   | { readonly mode: "verify-ca" | "verify-full"; readonly rootCert: string | null }
 
+const tlsNames = ["sslmode", "sslrootcert"]
 const modes = ["disable", "require", "verify-ca", "verify-full"] as const
 const form = "must look like postgres://user:password@host:5432/database"
 const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/u.test(text) && Number(text) <= 65_535
@@ -46,6 +47,13 @@ export const problemOf = (address: string): string | undefined => {
   if (hostOf(address).includes(",")) return "must name one host"
   const ports = [port, parameter(url, "port") ?? ""].filter((text) => text !== "")
   if (!ports.every(isPort)) return "must have a port from 1 to 65535"
+  // Whoever writes `sslMode=verify-full` believes that the certificate is looked at.
+  const other = Array.from(url.searchParams.keys()).find(
+    (name) => /ssl/iu.test(name) && !tlsNames.includes(name)
+  )
+  if (other !== undefined)
+    return `must say with ${tlsNames.join(" and ")} how TLS is used: nothing else is read`
+  if (parameter(url, "sslrootcert") === "") return "must name a file with sslrootcert, or not have it"
   return problemOfTls(parameter(url, "sslmode"), parameter(url, "sslrootcert"))
 }
 

@@ -39,7 +39,15 @@ describe("the address of a database", () => {
     ...["disable", "require", "verify-ca"].map(
       (mode) => [`postgres://db/x?sslmode=${mode}&sslrootcert=system`, system] as const
     ),
-    ["postgres://localhost/x?sslrootcert=system&sslmode=require", system]
+    ["postgres://localhost/x?sslrootcert=system&sslmode=require", system],
+    ["postgres://db/x?sslmode=verify-full&sslrootcert=", "must name a file with sslrootcert, or not have it"],
+    ...["sslMode=verify-full", "ssl_mode=verify-full", "SSLMODE=disable", "ssl=true", "sslcert=/a.pem"].map(
+      (parameter) =>
+        [
+          `postgres://db/x?${parameter}`,
+          "must say with sslmode and sslrootcert how TLS is used: nothing else is read"
+        ] as const
+    )
   ] as const) {
     it(`${address} is refused`, () => {
       assert.strictEqual(problemOf(address), problem)
