@@ -4,7 +4,14 @@ import { Outbound } from "../../src/Services/Outbound.ts"
 
 /** Clients that may connect to any address; the scope closes them. */
 export const makeClients = () =>
-  Mcp.make.pipe(Effect.provideService(Outbound, { guarded: fetch, trusted: fetch }))
+  Mcp.make.pipe(
+    Effect.provideService(Outbound, { guarded: fetch, trusted: fetch }),
+    Effect.map((clients) => ({
+      ...clients,
+      tools: (server: ReturnType<typeof serverAt>) =>
+        Effect.map(clients.list(server, false), ({ tools }) => tools)
+    }))
+  )
 
 export const serverAt = (url: string, headers: Record<string, string> = {}) => ({
   connectorId: "conn_1",

@@ -4,7 +4,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Schema from "effect/Schema"
 import { type ServerInfo, unknownServer } from "../../Schemas/ConnectorHealth.ts"
 import { ToolError } from "../../Services/ToolSource.ts"
-import type { Connection } from "./Mcp/Client.ts"
+import type { Connection, ToolList } from "./Mcp/Client.ts"
 import { late, McpFailure, unsent } from "./Mcp/Failure.ts"
 import * as Pool from "./Mcp/Pool.ts"
 import { toResult, toText } from "./Mcp/Result.ts"
@@ -17,10 +17,11 @@ const listMillis = 10_000
 export type McpTool = McpSchema.Tool
 
 export interface McpClients {
-  /** The tools of a server: at most a minute old, there within 10 s or not at all. */
-  readonly tools: (server: McpServer) => Effect.Effect<ReadonlyArray<McpTool>, McpFailure>
-  /** The same, asked for after this. */
-  readonly freshTools: (server: McpServer) => Effect.Effect<ReadonlyArray<McpTool>, McpFailure>
+  /**
+   * The tools of a server, there within 10 s or not at all: at most a minute old, or asked for after this (`isFresh`).
+   * A list that is not new says nothing of how the server is now.
+   */
+  readonly list: (server: McpServer, isFresh: boolean) => Effect.Effect<ToolList, McpFailure>
   /** What the server said of itself when it was last connected to; nothing is asked. */
   readonly about: (server: McpServer) => ServerInfo
   /**
@@ -72,15 +73,14 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  const list = (isFresh: boolean) => (server: McpServer) =>
+  const list = (server: McpServer, isFresh: boolean) =>
     Effect.timeoutOrElse(
       use(server, (connection) => connection.tools(isFresh)),
       { duration: listMillis, orElse: () => Effect.fail(late(listMillis)) }
     )
 
   return {
-    tools: list(false),
-    freshTools: list(true),
+    list,
     about: (server) => pool.peek(JSON.stringify(server))?.info ?? unknownServer,
     call: Effect.fnUntraced(function* (server, tool, argument) {
       const result = yield* use(server, (connection) => connection.call(tool, argument))

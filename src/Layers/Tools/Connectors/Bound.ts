@@ -42,8 +42,8 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
   })
 
   const list = Effect.fnUntraced(function* ({ connector, server }: Standing, binding: ToolPlace) {
-    const tools = yield* mcp
-      .freshTools(server)
+    const { tools } = yield* mcp
+      .list(server, true)
       .pipe(
         Effect.catchTag("McpFailure", (failure) =>
           Effect.andThen(failed(connector, problemOf(failure)), toolUnavailable(binding, away(failure.error)))

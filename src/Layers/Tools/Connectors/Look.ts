@@ -77,8 +77,13 @@ const makeList = Effect.fnUntraced(function* (mcp: McpClients) {
     if (found.kind === "none") return []
     if (found.kind === "unusable") return yield* Effect.as(failed(connector, found.error, { isAsked }), [])
     const server = { connectorId: connector.id, ...found.server }
-    return yield* (isAsked ? mcp.freshTools(server) : mcp.tools(server)).pipe(
-      Effect.tap(() => health.report(connector, { error: null, server: mcp.about(server) }, { isAsked })),
+    return yield* mcp.list(server, isAsked || connector.status === "ERROR").pipe(
+      Effect.tap(({ isNew }) =>
+        isNew
+          ? health.report(connector, { error: null, server: mcp.about(server) }, { isAsked })
+          : Effect.void
+      ),
+      Effect.map(({ tools }) => tools),
       Effect.catchTag("McpFailure", (failure) =>
         Effect.as(failed(connector, problemOf(failure), { isAsked }), [])
       )

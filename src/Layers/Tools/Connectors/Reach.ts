@@ -29,7 +29,7 @@ interface Listed {
 /**
  * Asks connectors for their tools, all within 15 s. One that fails becomes ERROR and is not tried again for 30 s,
  * unless it is changed or named: who names one waits for it. One that works again becomes ACTIVE, if the plan has room
- * for it.
+ * for it: of one in ERROR no list from before will do.
  */
 export const make = Effect.fnUntraced(function* (mcp: McpClients) {
   const failed = yield* Failed.make
@@ -68,7 +68,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
     if (!areNamed && isPaused) {
       return without(connector, away(pause.error))
     }
-    const tools = yield* mcp.tools(server).pipe(
+    const listed = yield* mcp.list(server, connector.status === "ERROR").pipe(
       Effect.catchTag("McpFailure", (failure) =>
         Effect.gen(function* () {
           const until = (yield* monotonicMillis) + pauseMillis
@@ -78,12 +78,13 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients) {
         })
       )
     )
-    if (typeof tools === "string") return without(connector, away(tools))
+    if (typeof listed === "string") return without(connector, away(listed))
     pauses.delete(connector.id)
-    const described = distinct(tools)
+    const described = distinct(listed.tools)
     const names = described.map(({ name }) => name)
     bounded(known).set(connector.id, names)
-    const isActive = yield* health.report(connector, { error: null, server: mcp.about(server) })
+    const isActive =
+      listed.isNew && (yield* health.report(connector, { error: null, server: mcp.about(server) }))
     if (isActive || connector.status === "ACTIVE") {
       return { connector, server, tools: described, names, absence: undefined }
     }

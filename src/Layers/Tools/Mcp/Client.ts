@@ -36,12 +36,18 @@ const protocols = [
   McpProtocol.ProtocolAdapter<McpClient.ProtocolVersion>
 >
 
+/** What a server lists, and whether it was asked for that, or the list is one from before. */
+export interface ToolList {
+  readonly tools: ReadonlyArray<McpSchema.Tool>
+  readonly isNew: boolean
+}
+
 export interface Connection {
   readonly version: string
   /** What the server said of itself when the connection was made. */
   readonly info: ServerInfo
   /** Asks the server at most once a minute; for a fresh list after this, once for all who ask meanwhile. */
-  readonly tools: (isFresh: boolean) => Effect.Effect<ReadonlyArray<McpSchema.Tool>, McpFailure>
+  readonly tools: (isFresh: boolean) => Effect.Effect<ToolList, McpFailure>
   readonly call: (
     tool: McpSchema.Tool,
     argument: Schema.JsonObject
@@ -111,19 +117,18 @@ export const connect = Effect.fnUntraced(function* (options: {
     isUsable: (kept: NonNullable<typeof listed>, at: number) => boolean
   ) {
     const at = yield* monotonicMillis
-    if (listed !== undefined && isUsable(listed, at)) return listed.tools
+    if (listed !== undefined && isUsable(listed, at)) return listed
     const ask = ++asked
     const found = yield* Effect.mapError(client.listTools(), failure)
     const tools = yield* scrubbedAll(found, schemas, scrub)
     listed = { at, ask, tools }
-    return tools
+    return listed
   })
   const tools = (isFresh: boolean) =>
     Effect.suspend(() => {
       const before = asked
-      return lock.withPermit(
-        list(isFresh ? ({ ask }) => ask > before : (kept, at) => at - kept.at < listMillis)
-      )
+      const kept = list(isFresh ? ({ ask }) => ask > before : (kept, at) => at - kept.at < listMillis)
+      return Effect.map(lock.withPermit(kept), ({ ask, tools }) => ({ tools, isNew: ask > before }))
     })
 
   return {
