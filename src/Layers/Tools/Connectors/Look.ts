@@ -2,12 +2,15 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FiberMap from "effect/FiberMap"
 import * as Option from "effect/Option"
+import * as RcMap from "effect/RcMap"
 import type * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { ConnectorTool } from "../../../Schemas/ConnectorHealth.ts"
 import { inScope } from "../../../Schemas/ConnectorServer.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
+import type { WorkspaceId } from "../../../Schemas/Ids.ts"
 import { mayMeet, prefixOf, toolNames } from "../../../Schemas/ToolName.ts"
 import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
@@ -19,12 +22,14 @@ import type { Reach } from "./Reach.ts"
 import * as Target from "./Target.ts"
 
 const atOnce = 16
-const longestMillis = 30_000
+const atOnceOfWorkspace = 2
+const waitMillis = 30_000
 
 /** Shows what one connector brings and whether it works, to people who ask: also one that is switched off. */
 export const make = Effect.fnUntraced(function* (mcp: McpClients, reach: Reach) {
   const list = yield* makeList(mcp)
   const named = yield* makeNamed(reach)
+  const takePlace = yield* makePlaces
 
   const tools = Effect.fnUntraced(function* (connector: StoredConnector) {
     const listed = distinct(yield* list(connector, false))
@@ -33,29 +38,41 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients, reach: Reach) 
   })
 
   return {
-    tools: yield* makeShared(tools),
-    check: yield* makeShared((connector) => Effect.asVoid(list(connector, true)))
+    tools: yield* makeShared(tools, takePlace),
+    check: yield* makeShared((connector) => Effect.asVoid(list(connector, true)), takePlace)
   }
 })
 
 /**
- * One at a time of each connector, as it is: its answer is for all who ask meanwhile, and it goes on when they leave.
- * 16 at once in all. One takes 30 s at most.
+ * Places for looks: 16 in all, of which one workspace has 2, since a server that does not answer holds one for as long
+ * as it may. Who has waited 30 s for one is sent away; how long a look takes then is limited by what it asks.
  */
+const makePlaces = Effect.gen(function* () {
+  const all = yield* Semaphore.make(atOnce)
+  const shares = yield* RcMap.make({ lookup: (_: WorkspaceId) => Semaphore.make(atOnceOfWorkspace) })
+
+  return Effect.fnUntraced(
+    function* (workspaceId: WorkspaceId) {
+      // That of the workspace first: who waits for it takes no place from others.
+      yield* Semaphore.takeScoped(yield* RcMap.get(shares, workspaceId), 1)
+      yield* Semaphore.takeScoped(all, 1)
+    },
+    Effect.timeoutOrElse({
+      duration: waitMillis,
+      orElse: () => Effect.fail(new Unavailable({ error: "too many connectors are looked at" }))
+    })
+  )
+})
+
+/** One at a time of each connector, as it is: its answer is for all who ask meanwhile, and it goes on when they leave. */
 const makeShared = Effect.fnUntraced(function* <A>(
-  look: (connector: StoredConnector) => Effect.Effect<A, Unavailable>
+  look: (connector: StoredConnector) => Effect.Effect<A, Unavailable>,
+  takePlace: (workspaceId: WorkspaceId) => Effect.Effect<void, Unavailable, Scope.Scope>
 ) {
-  const places = yield* Semaphore.make(atOnce)
   const looks = yield* FiberMap.make<string, A, Unavailable>()
   const run = yield* FiberMap.runtime(looks)()
   const bounded = (connector: StoredConnector) =>
-    look(connector).pipe(
-      places.withPermits(1),
-      Effect.timeoutOrElse({
-        duration: longestMillis,
-        orElse: () => Effect.fail(new Unavailable({ error: "too many connectors are looked at" }))
-      })
-    )
+    Effect.scoped(Effect.andThen(takePlace(connector.workspaceId), look(connector)))
   return (connector: StoredConnector): Effect.Effect<A, Unavailable> =>
     Effect.suspend(() => {
       const key = JSON.stringify([connector.id, connector.updatedAt])
