@@ -24,7 +24,7 @@ import * as Settings from "../Settings.ts"
 import { reach, serverRuns } from "./Reach.ts"
 
 /** Those that package.json names. */
-const neededNode = [22, 19] as const
+export const neededNode = [22, 19] as const
 /** What takes longer is given up: the database is away, or frozen. */
 const lookTimeout = "30 seconds"
 const healthTimeoutMillis = 2_000
