@@ -96,8 +96,9 @@ export const suite = (it: It) =>
           ["credential", "a credential"],
           ["headers", "some headers"]
         ] as const) {
-          const behind = yield* repo.page({ place, after: connector.id.slice(0, -1), limit: 1 })
-          assert.deepStrictEqual(behind, [{ id: connector.id, sealed }])
+          // What others made in the same moment may lie between.
+          const behind = yield* repo.page({ place, after: connector.id.slice(0, -1), limit: 32 })
+          assert.deepInclude(behind, { id: connector.id, sealed })
           assert.deepStrictEqual(yield* repo.page({ place, after: connector.id, limit: 9 }), [])
         }
       })
