@@ -68,13 +68,13 @@ export class ToolSource extends Context.Service<
     readonly find: (scope: ToolScope, place: ToolPlace) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
     /**
      * What one connector brings, whatever its status, each tool with the name that a model knows it by; none where it
-     * brings none, or can't be asked. Its server is asked at most once a minute. What that shows is reported
-     * (`ConnectorHealth`). Within 30 s, else `Unavailable`.
+     * brings none, or can't be asked. Its server is asked at most once a minute, of one in ERROR each time. What asking
+     * shows is reported (`ConnectorHealth`). `Unavailable` where others are looked at for 30 s and no place gets free.
      */
     readonly ofConnector: (
       connector: StoredConnector
     ) => Effect.Effect<ReadonlyArray<ConnectorTool>, Unavailable>
-    /** Asks the server of a connector now, if it leads to one, and reports what that shows. Within 30 s as well. */
+    /** Asks the server of a connector now, if it leads to one, and reports what that shows; it takes a place, too. */
     readonly check: (connector: StoredConnector) => Effect.Effect<void, Unavailable>
     /** The tools that need no connector. */
     readonly builtin: (scope: ToolScope) => ReadonlyArray<Tool>
