@@ -5,7 +5,10 @@ import * as Layer from "effect/Layer"
 import { type Backend, layerNode } from "../../support/Backends.ts"
 import * as Postgres from "../../support/Postgres.ts"
 
-/** 100 workspaces and users, and 50 of everything in each; of 5,000 runs, 100 are unfinished; each has a step. */
+/**
+ * 100 workspaces and users, and 50 of everything in each, beside 5,000 of both that have nothing; of 5,000 runs, 100 are unfinished; each has a step and
+ * an approval, of which 10 are waited for.
+ */
 const seed = Effect.gen(function* () {
   const sql = yield* PgClient
   const rows = sql.literal(
@@ -51,6 +54,16 @@ const seed = Effect.gen(function* () {
     update runs set agent_id = 'agent' || substr(id, 4), cron_job_id = 'cron' || substr(id, 4),
       provider_key_id = 'pkey' || substr(id, 4)`
   yield* sql`update agents set provider_key_id = 'pkey' || substr(id, 6)`
+  yield* sql`update provider_keys set sealed_api_key = 's'`
+  yield* sql`
+    update connectors set sealed_credential = 's', metadata = '{"headers":"s"}'`
+  yield* sql`
+    insert into connector_health (connector_id, checked_at) select id, now() from connectors`
+  yield* sql`
+    insert into approvals select 'appr_' || n, ws, 'run_' || n, 'call', 'tool', '{}', 'f',
+      case when n % 500 = 0 then 'PENDING' else 'APPROVED' end, null, null, null, at, now() + interval '1 day' ${rows}`
+  yield* sql`insert into users select 'visitor_' || n, 'v' || n || '@example.org', at ${rows}`
+  yield* sql`insert into workspaces select 'ws_of_visitor_' || n, 'w', 'free', at, at ${rows}`
   yield* sql`vacuum analyze`
 })
 

@@ -1,7 +1,14 @@
 import { describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
-import type { CronJobId, ProjectId, TokenId, UserId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import type {
+  ConnectorId,
+  CronJobId,
+  ProjectId,
+  TokenId,
+  UserId,
+  WorkspaceId
+} from "../../../src/Schemas/Ids.ts"
 import type { Removal } from "../../../src/Schemas/Removal.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
@@ -12,7 +19,9 @@ import { ProjectRepo } from "../../../src/Services/ProjectRepo.ts"
 import { ProviderKeyRepo } from "../../../src/Services/ProviderKeyRepo.ts"
 import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { SealedRepo } from "../../../src/Services/SealedRepo.ts"
 import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
+import { UserRepo } from "../../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { type IndexUse, indexUse, seeded } from "./IndexUse.ts"
@@ -174,10 +183,43 @@ const suite = () =>
       {
         what: "the page of the tokens of a user",
         table: "tokens",
+        index: "tokens_of_user",
         call: Effect.flatMap(TokenRepo, (tokens) =>
           tokens.page({ userId, after: null, limit: 20, now: new Date() })
         )
       },
+      {
+        what: "the page of all users",
+        table: "users",
+        index: "users_pkey",
+        call: Effect.flatMap(UserRepo, (users) => users.page({ after: "user_5" as UserId, limit: 20 }))
+      },
+      {
+        what: "the page of all workspaces",
+        table: "workspaces",
+        index: "workspaces_pkey",
+        call: Effect.flatMap(WorkspaceRepo, (workspaces) =>
+          workspaces.page({ userId: null, after: workspaceId, limit: 20 })
+        )
+      },
+      ...(
+        [
+          ["apiKey", "provider_keys"],
+          ["credential", "connectors"],
+          ["headers", "connectors"]
+        ] as const
+      ).map(([place, table]) => ({
+        what: `the page of what is sealed as ${place}`,
+        table,
+        index: `${table}_pkey`,
+        call: Effect.flatMap(SealedRepo, (sealed) => sealed.page({ place, after: null, limit: 20 }))
+      })),
+      ...(["health", "forgetHealth"] as const).map((name) => ({
+        what: `${name} of a connector`,
+        table: "connector_health",
+        index: "connector_health_pkey",
+        call: Effect.flatMap(ConnectorRepo, (connectors) => connectors[name]("conn_7" as ConnectorId))
+      })),
       {
         what: "the page of the workspaces of a user",
         table: "workspace_members",

@@ -91,12 +91,21 @@ const suite = () =>
         index: "runs_pkey",
         call: Effect.flatMap(RunRepo, (runs) => runs.cancel(execution.id, new Date()))
       },
-      {
-        what: "the count of what is not over",
-        table: "runs",
-        index: "turns_queued",
+      ...(
+        [
+          ["runs", "turns_queued"],
+          ["runs", "runs_queued"],
+          // Parked runs, by the approvals that wait: from any other side they are found without it.
+          ["runs", "runs_pkey"],
+          // What is being executed is in two.
+          ["runs", undefined]
+        ] as const
+      ).map(([table, index]) => ({
+        what: `the count of what is not over, of ${index ?? table},`,
+        table,
+        index,
         call: Effect.flatMap(RunCounts, ({ read }) => read)
-      }
+      }))
     ])("$what uses an index", indexUse)
   })
 
