@@ -18,7 +18,7 @@ export const Agents = HttpApiGroup.make("agents")
       OpenApi.annotations({
         summary: "Create an agent",
         description:
-          "In a workspace of the caller, on request in one of its projects; it starts active. `providerKeyId` says which model answers for it; without one the workspace's default does."
+          "In a workspace of the caller, on request in one of its projects; it starts active. `providerKeyId` says which model answers for it, and is set by an owner; without one the workspace's default does."
       })
     ),
     HttpApiEndpoint.get("list", "/api/agents", {
@@ -49,7 +49,8 @@ export const Agents = HttpApiGroup.make("agents")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Update an agent",
-        description: "An absent field stays; `null` clears `description`, `systemPrompt` and `providerKeyId`."
+        description:
+          "An absent field stays; `null` clears `description`, `systemPrompt` and `providerKeyId`. An owner alone changes the latter."
       })
     ),
     HttpApiEndpoint.delete("remove", "/api/agents/:id", {

@@ -27,7 +27,7 @@ export const ProviderKeys = HttpApiGroup.make("providerKeys")
       OpenApi.annotations({
         summary: "Store a provider key",
         description:
-          "`apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`. `maxOutputTokens` is how " +
+          "By an owner; the first one becomes the workspace's default. `apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`. `maxOutputTokens` is how " +
           "many tokens an answer may have; without it the provider decides, or what is usual for the model."
       })
     ),
@@ -38,7 +38,8 @@ export const ProviderKeys = HttpApiGroup.make("providerKeys")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Delete a provider key; agents that named it have none",
-        description: "Work under way that it answers ends with an error at its next question to a model."
+        description:
+          "By an owner. Work under way that it answers ends with an error at its next question to a model."
       })
     )
   )

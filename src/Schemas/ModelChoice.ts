@@ -1,7 +1,7 @@
 import type { Agent } from "./Agent.ts"
 import type { AnsweringModel } from "./AnsweringModel.ts"
 import type { ProviderKeyId, WorkspaceId } from "./Ids.ts"
-import { Provider, type StoredProviderKey } from "./ProviderKey.ts"
+import { Provider, type UsableProviderKey } from "./ProviderKey.ts"
 
 /** Which model a task or chat message wants; null leaves it to what comes next (docs/models.md). */
 export interface ModelChoice {
@@ -36,7 +36,7 @@ export interface EnvironmentModels {
 }
 
 export type ChosenModel =
-  | { readonly source: "key"; readonly key: StoredProviderKey; readonly model: string }
+  | { readonly source: "key"; readonly key: UsableProviderKey; readonly model: string }
   | { readonly source: "environment"; readonly provider: Provider; readonly model: string }
   | { readonly source: "offline"; readonly model: string; readonly providerKeyId: ProviderKeyId | null }
 
@@ -57,18 +57,19 @@ export const answeringModel = (chosen: ChosenModel): AnsweringModel => {
  * Which model answers, or why none can, as a sentence. In order: the key that the request names; its
  * `selectedProvider` by a key of the workspace (the agent's, the default one, the one with that model, the
  * oldest), else by the operator's; the agent's key; the workspace's default key; the operator's default;
- * `offline`. `selectedModel` replaces the model of what was chosen, unless the request names another
- * provider than its key has. `keys` are those of the workspace, its default one first, then oldest first:
- * no other is looked at.
+ * `offline`. No key is used because it happens to be there. `selectedModel` replaces the model of what was chosen,
+ * unless the request names another provider than its key has. `keys` are those of the workspace, oldest first: no
+ * other is looked at.
  */
 export const chooseModel = (
   choice: ModelChoice,
-  keys: ReadonlyArray<StoredProviderKey>,
+  keys: ReadonlyArray<UsableProviderKey>,
   environment: EnvironmentModels
 ): ChosenModel | string => {
   const keyOf = (id: ProviderKeyId | null) => keys.find((key) => id !== null && key.id === id)
   const agents = keyOf(choice.agentKeyId)
-  const by = (key: StoredProviderKey): ChosenModel => {
+  const usual = keys.find(({ isDefault }) => isDefault)
+  const by = (key: UsableProviderKey): ChosenModel => {
     const model =
       choice.provider === null || choice.provider === key.provider ? (choice.model ?? key.model) : key.model
     return key.provider === "offline"
@@ -83,12 +84,12 @@ export const chooseModel = (
     const having = keys.filter((key) => key.provider === choice.provider)
     const key =
       having.find(({ id }) => id === agents?.id) ??
-      having.find(({ id }) => id === keys[0]?.id) ??
+      having.find(({ isDefault }) => isDefault) ??
       having.find(({ model }) => model === choice.model) ??
       having[0]
     return key === undefined ? operators(choice.provider, choice.model, environment) : by(key)
   }
-  const key = agents ?? keys[0]
+  const key = agents ?? usual
   if (key !== undefined) return by(key)
   return operators(environment.defaultProvider ?? "offline", choice.model, environment)
 }

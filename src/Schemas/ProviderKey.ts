@@ -94,4 +94,12 @@ export const StoredProviderKey = Schema.Struct({
 })
 export type StoredProviderKey = typeof StoredProviderKey.Type
 
+/** A key with which a request of its workspace may be answered. */
+export const UsableProviderKey = Schema.Struct({
+  ...StoredProviderKey.fields,
+  /** What answers where nobody names a key (CONTRACT.md section 8). */
+  isDefault: Schema.Boolean
+})
+export type UsableProviderKey = typeof UsableProviderKey.Type
+
 export const toProviderKey = ({ sealedApiKey: _, ...key }: StoredProviderKey): ProviderKey => key

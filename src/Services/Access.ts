@@ -9,12 +9,18 @@ import type { Role } from "../Schemas/Workspace.ts"
 import * as RequestFacts from "./RequestFacts.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
+export const onlyOwner = Effect.suspend(
+  () => new Forbidden({ error: "only an owner of the workspace may do this" })
+)
+
 /** What a user may see, decided in one place (CONTRACT.md section 2, 403 and 404). */
 export class Access extends Context.Service<
   Access,
   {
     /** For a workspace that the caller named: `Forbidden` also when there is no such workspace. */
     readonly member: (user: User, id: WorkspaceId) => Effect.Effect<Role, Forbidden | Unavailable>
+    /** For what an owner alone may do in a workspace that the caller named. */
+    readonly owner: (user: User, id: WorkspaceId) => Effect.Effect<void, Forbidden | Unavailable>
     /** Whether the user is a member. */
     readonly isMember: (user: User, id: WorkspaceId) => Effect.Effect<boolean, Unavailable>
     /**
@@ -32,12 +38,16 @@ export class Access extends Context.Service<
     Access,
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceRepo
+      const member = Effect.fn("Access.member")(function* (user: User, id: WorkspaceId) {
+        yield* RequestFacts.tell({ workspaceId: id })
+        const role = yield* workspaces.role(id, user.id)
+        if (Option.isSome(role)) return role.value
+        return yield* new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
+      })
       return Access.of({
-        member: Effect.fn("Access.member")(function* (user: User, id: WorkspaceId) {
-          yield* RequestFacts.tell({ workspaceId: id })
-          const role = yield* workspaces.role(id, user.id)
-          if (Option.isSome(role)) return role.value
-          return yield* new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
+        member,
+        owner: Effect.fn("Access.owner")(function* (user: User, id: WorkspaceId) {
+          if ((yield* member(user, id)) !== "owner") return yield* onlyOwner
         }),
         isMember: (user, id) => Effect.map(workspaces.role(id, user.id), Option.isSome),
         visible: Effect.fn("Access.visible")(function* <A extends { readonly workspaceId: WorkspaceId }>(

@@ -3,13 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
-import {
-  type Forbidden,
-  type InvalidInput,
-  type NotFound,
-  notFound,
-  type Unavailable
-} from "../Schemas/Errors.ts"
+import { Forbidden, type InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
@@ -18,10 +12,15 @@ import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { orUnknown, References } from "./References.ts"
 
+const onlyOwnerSetsKeys = Effect.suspend(
+  () => new Forbidden({ error: "providerKeyId: only an owner of the workspace may set it" })
+)
+
 /** What a caller does with agents (specification, Agents). */
 export class Agents extends Context.Service<
   Agents,
   {
+    /** With a provider key: by an owner. */
     readonly create: (
       user: User,
       input: CreateAgent
@@ -32,11 +31,12 @@ export class Agents extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Agent>, Forbidden | InvalidInput | Unavailable>
     readonly get: (user: User, id: AgentId) => Effect.Effect<Agent, NotFound | Unavailable>
     readonly remove: (user: User, id: AgentId) => Effect.Effect<void, NotFound | Unavailable>
+    /** Where it changes the provider key: by an owner. */
     readonly update: (
       user: User,
       id: AgentId,
       patch: UpdateAgent
-    ) => Effect.Effect<Agent, NotFound | InvalidInput | Unavailable>
+    ) => Effect.Effect<Agent, Forbidden | NotFound | InvalidInput | Unavailable>
   }
 >()("agentd/Services/Agents") {
   static readonly layer = Layer.effect(
@@ -54,7 +54,8 @@ export class Agents extends Context.Service<
       return Agents.of({
         get,
         create: Effect.fn("Agents.create")(function* (user, input) {
-          yield* access.member(user, input.workspaceId)
+          const role = yield* access.member(user, input.workspaceId)
+          if (input.providerKeyId != null && role !== "owner") return yield* onlyOwnerSetsKeys
           yield* references.resolve(input.workspaceId, input)
           const at = yield* now
           const agent = {
@@ -82,6 +83,10 @@ export class Agents extends Context.Service<
         }),
         update: Effect.fn("Agents.update")(function* (user, id, patch) {
           const agent = yield* get(user, id)
+          if (patch.providerKeyId !== undefined && patch.providerKeyId !== agent.providerKeyId) {
+            const role = yield* access.member(user, agent.workspaceId)
+            if (role !== "owner") return yield* onlyOwnerSetsKeys
+          }
           yield* references.resolve(agent.workspaceId, { providerKeyId: patch.providerKeyId })
           const updated = yield* orUnknown(repo.update(id, patch, yield* now))
           return Option.isSome(updated) ? updated.value : yield* notFound("agent")

@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
-import type { StoredProviderKey } from "../Schemas/ProviderKey.ts"
+import type { StoredProviderKey, UsableProviderKey } from "../Schemas/ProviderKey.ts"
 
 /** The keys of inference providers that workspaces hold, sealed. */
 export class ProviderKeyRepo extends Context.Service<
@@ -12,10 +12,10 @@ export class ProviderKeyRepo extends Context.Service<
     readonly insert: (key: StoredProviderKey) => Effect.Effect<void, Unavailable>
     /** All of the workspace, oldest first. */
     readonly list: (workspaceId: WorkspaceId) => Effect.Effect<ReadonlyArray<StoredProviderKey>, Unavailable>
-    /** All of the workspace: its default key first, then oldest first. */
+    /** All of the workspace, oldest first, at most one of them its default. */
     readonly usable: (
       workspaceId: WorkspaceId
-    ) => Effect.Effect<ReadonlyArray<StoredProviderKey>, Unavailable>
+    ) => Effect.Effect<ReadonlyArray<UsableProviderKey>, Unavailable>
     /**
      * It is gone at once, its secret too, and what named it has none; that is let go of bit by bit (`RemovalRepo`).
      * False when it was gone.

@@ -1,22 +1,33 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
-import { type CreateProviderKey, type ProviderKey, toProviderKey } from "../Schemas/ProviderKey.ts"
+import {
+  type CreateProviderKey,
+  type ProviderKey,
+  type StoredProviderKey,
+  toProviderKey
+} from "../Schemas/ProviderKey.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
 import { SecretBox } from "./SecretBox.ts"
+import { Transaction } from "./Transaction.ts"
+import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
 /** What a caller does with the keys of inference providers (CONTRACT.md section 8). */
 export class ProviderKeys extends Context.Service<
   ProviderKeys,
   {
-    /** The key is sealed before it is stored and never returned. */
+    /**
+     * By an owner. The key is sealed before it is stored and never returned. The first of a workspace without a
+     * default becomes its default (CONTRACT.md section 8), in the same transaction.
+     */
     readonly create: (
       user: User,
       input: CreateProviderKey
@@ -25,7 +36,11 @@ export class ProviderKeys extends Context.Service<
       user: User,
       workspaceId: WorkspaceId
     ) => Effect.Effect<ReadonlyArray<ProviderKey>, Forbidden | Unavailable>
-    readonly remove: (user: User, id: ProviderKeyId) => Effect.Effect<void, NotFound | Unavailable>
+    /** By an owner. */
+    readonly remove: (
+      user: User,
+      id: ProviderKeyId
+    ) => Effect.Effect<void, Forbidden | NotFound | Unavailable>
   }
 >()("agentd/Services/ProviderKeys") {
   static readonly layer = Layer.effect(
@@ -35,9 +50,26 @@ export class ProviderKeys extends Context.Service<
       const box = yield* SecretBox
       const ids = yield* Ids
       const repo = yield* ProviderKeyRepo
+      const transaction = yield* Transaction
+      const workspaces = yield* WorkspaceRepo
+
+      const insert = Effect.fnUntraced(function* (key: StoredProviderKey) {
+        const workspace = Option.getOrUndefined(yield* workspaces.lock(key.workspaceId))
+        const isFirst =
+          workspace?.defaultProviderKeyId === null && (yield* repo.list(key.workspaceId)).length === 0
+        yield* repo.insert(key)
+        if (workspace !== undefined && isFirst) {
+          yield* workspaces.update(
+            workspace.id,
+            { ...workspace, defaultProviderKeyId: key.id },
+            key.createdAt
+          )
+        }
+      })
+
       return ProviderKeys.of({
         create: Effect.fn("ProviderKeys.create")(function* (user, input) {
-          yield* access.member(user, input.workspaceId)
+          yield* access.owner(user, input.workspaceId)
           const id = yield* ids.make<ProviderKeyId>("providerKey")
           const sealedApiKey =
             input.apiKey == null
@@ -57,7 +89,7 @@ export class ProviderKeys extends Context.Service<
             sealedApiKey,
             createdAt: yield* now
           }
-          yield* repo.insert(key)
+          yield* transaction.atomically(insert(key)).pipe(Effect.catchTag("ReferenceGone", Effect.die))
           return toProviderKey(key)
         }),
         list: Effect.fn("ProviderKeys.list")(function* (user, workspaceId) {
@@ -65,7 +97,8 @@ export class ProviderKeys extends Context.Service<
           return (yield* repo.list(workspaceId)).map(toProviderKey)
         }),
         remove: Effect.fn("ProviderKeys.remove")(function* (user, id) {
-          yield* access.visible(user, "provider key", yield* repo.find(id))
+          const { workspaceId } = yield* access.visible(user, "provider key", yield* repo.find(id))
+          yield* access.owner(user, workspaceId)
           if (!(yield* repo.remove(id))) return yield* notFound("provider key")
         })
       })

@@ -22,6 +22,7 @@ import {
   type UpdateWorkspace,
   type WorkspaceView
 } from "../Schemas/Workspace.ts"
+import { onlyOwner } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
@@ -156,7 +157,7 @@ const makeChecks = Effect.gen(function* () {
     yield* repo.lock(id)
     const workspace = yield* get(user, id)
     if (workspace.role === "owner") return workspace
-    return yield* new Forbidden({ error: "only an owner of the workspace may do this" })
+    return yield* onlyOwner
   })
 
   /** Behind the lock of the workspace: one who is alone as owner stays one. */

@@ -6,11 +6,11 @@ import {
   type EnvironmentModels,
   type ModelChoice
 } from "../../src/Schemas/ModelChoice.ts"
-import type { Provider, StoredProviderKey } from "../../src/Schemas/ProviderKey.ts"
+import type { Provider, UsableProviderKey } from "../../src/Schemas/ProviderKey.ts"
 
 const workspaceId = "ws_1" as WorkspaceId
 
-const key = (id: string, provider: Provider, model: string): StoredProviderKey => ({
+const key = (id: string, provider: Provider, model: string): UsableProviderKey => ({
   id: id as ProviderKeyId,
   workspaceId,
   name: id,
@@ -20,12 +20,13 @@ const key = (id: string, provider: Provider, model: string): StoredProviderKey =
   maxOutputTokens: null,
   hasApiKey: true,
   sealedApiKey: "sealed",
+  isDefault: id === "default",
   createdAt: new Date(0)
 })
 
 const keys = [
-  key("default", "openai", "gpt"),
   key("claude", "anthropic", "claude"),
+  key("default", "openai", "gpt"),
   key("opus", "anthropic", "opus"),
   key("script", "offline", "script")
 ]
@@ -41,7 +42,7 @@ const operator: EnvironmentModels = {
 
 const choose = (
   wanted: Partial<Record<"providerKeyId" | "provider" | "model" | "agentKeyId", string>>,
-  having: ReadonlyArray<StoredProviderKey>,
+  having: ReadonlyArray<UsableProviderKey>,
   environment: EnvironmentModels
 ) => {
   const choice: ModelChoice = {
@@ -69,6 +70,8 @@ describe("which model answers", () => {
     ["nothing at all", {}, [], none, "offline: offline"],
     ["the operator's default", {}, [], operator, "env google: gemini-operator"],
     ["a key of the workspace before the operator", {}, keys, operator, "default: gpt"],
+    ["no key because it is there", {}, keys.slice(0, 1), operator, "env google: gemini-operator"],
+    ["no key because it is there, nor another", {}, keys.slice(0, 1), none, "offline: offline"],
     ["the agent's key before the default", { agentKeyId: "claude" }, keys, operator, "claude: claude"],
     [
       "the request's key before the agent's",
@@ -109,7 +112,7 @@ describe("which model answers", () => {
     [
       "the default key before one with that model",
       { provider: "openai", model: "mini" },
-      [...keys, key("mini", "openai", "mini")],
+      [key("mini", "openai", "mini"), ...keys],
       operator,
       "default: mini"
     ],
@@ -138,7 +141,7 @@ describe("which model answers", () => {
     [
       "offline when selected, whatever else is there",
       { provider: "offline" },
-      keys.slice(0, 1),
+      keys.slice(0, 2),
       operator,
       "offline: offline"
     ],

@@ -8,9 +8,12 @@ import { Forbidden, NotFound } from "../../src/Schemas/Errors.ts"
 import type { ProviderKeyId } from "../../src/Schemas/Ids.ts"
 import { CreateProviderKey } from "../../src/Schemas/ProviderKey.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
+import { Agents } from "../../src/Services/Agents.ts"
 import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
 import { ProviderKeys } from "../../src/Services/ProviderKeys.ts"
 import { SecretBox } from "../../src/Services/SecretBox.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+import { Workspaces } from "../../src/Services/Workspaces.ts"
 import { makeAgent } from "../support/Fixtures.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 
@@ -74,6 +77,70 @@ describe("ProviderKeys", () => {
       const bereft = Option.getOrThrow(yield* (yield* AgentRepo).find(agent.id))
       assert.deepStrictEqual([bereft.providerKeyId, bereft.providerKey], [null, null])
       assert.instanceOf(yield* Effect.flip(keys.remove(user, key.id)), NotFound)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("makes the first key of a workspace its default, and no other", () =>
+    Effect.gen(function* () {
+      const { given, key, keys, user, workspaceId } = yield* makeKey
+      const workspaces = yield* Workspaces
+      const usual = Effect.map(workspaces.get(user, workspaceId), (found) => found.defaultProviderKeyId)
+      assert.strictEqual(yield* usual, key.id)
+      const second = yield* keys.create(user, given)
+      assert.strictEqual(yield* usual, key.id)
+      yield* keys.remove(user, key.id)
+      assert.isNull(yield* usual)
+      yield* keys.create(user, given)
+      assert.isNull(yield* usual)
+      assert.include(
+        (yield* keys.list(user, workspaceId)).map(({ id }) => id),
+        second.id
+      )
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("makes one of keys that are made at once the default", () =>
+    Effect.gen(function* () {
+      const { given, keys, user } = yield* makeKey
+      const { id: workspaceId } = yield* (yield* Workspaces).create(user, { name: "Second" })
+      const made = yield* Effect.all(
+        [1, 2, 3].map(() => keys.create(user, { ...given, workspaceId })),
+        { concurrency: "unbounded" }
+      )
+      const { defaultProviderKeyId } = yield* (yield* Workspaces).get(user, workspaceId)
+      assert.strictEqual(defaultProviderKeyId, made[0]?.id)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("lets owners alone make and delete keys, and set those of agents", () =>
+    Effect.gen(function* () {
+      const { given, key, keys, user, workspaceId } = yield* makeKey
+      const { user: member } = yield* makeTenant()
+      yield* (yield* WorkspaceRepo).addMember(workspaceId, member.id, "member", new Date(0))
+      const agents = yield* Agents
+      const refused = [
+        keys.create(member, given),
+        keys.remove(member, key.id),
+        agents.create(member, { workspaceId, name: "A", providerKeyId: key.id })
+      ]
+      for (const call of refused)
+        assert.instanceOf(yield* Effect.flip<unknown, unknown, never>(call), Forbidden)
+      assert.deepStrictEqual(yield* keys.list(member, workspaceId), [key])
+
+      const plain = yield* agents.create(member, { workspaceId, name: "A", providerKeyId: null })
+      const keyed = yield* agents.create(user, { workspaceId, name: "B", providerKeyId: key.id })
+      assert.instanceOf(
+        yield* Effect.flip(agents.update(member, plain.id, { providerKeyId: key.id })),
+        Forbidden
+      )
+      assert.instanceOf(
+        yield* Effect.flip(agents.update(member, keyed.id, { providerKeyId: null })),
+        Forbidden
+      )
+      const same = yield* agents.update(member, keyed.id, { name: "C", providerKeyId: key.id })
+      assert.deepStrictEqual([same.name, same.providerKeyId], ["C", key.id])
+      const cleared = yield* agents.update(user, keyed.id, { providerKeyId: null })
+      assert.isNull(cleared.providerKeyId)
     }).pipe(Effect.provide(layerOffline()))
   )
 

@@ -2,6 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ProviderKeyId } from "../../src/Schemas/Ids.ts"
+import type { StoredProviderKey } from "../../src/Schemas/ProviderKey.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
@@ -44,11 +45,11 @@ export const suite = (it: It) =>
         }
         yield* keys.insert(sealed)
         assert.deepStrictEqual(yield* keys.find(sealed.id), Option.some(sealed))
-        assert.deepInclude(yield* keys.usable(sealed.workspaceId), sealed)
+        assert.deepInclude(yield* keys.usable(sealed.workspaceId), { ...sealed, isDefault: false })
       })
     )
 
-    it.effect("puts the default key of the workspace first, until it is removed", () =>
+    it.effect("says which key is the default of its workspace, until it is removed", () =>
       Effect.gen(function* () {
         const keys = yield* ProviderKeyRepo
         const workspaces = yield* WorkspaceRepo
@@ -58,13 +59,16 @@ export const suite = (it: It) =>
           yield* makeProviderKey(workspaceId),
           yield* makeProviderKey(workspaceId)
         ]
-        const usable = Effect.map(keys.usable(workspaceId), (found) => found.map(({ id }) => id))
-        assert.deepStrictEqual(yield* usable, [one.id, two.id, three.id])
+        const other = yield* makeProviderKey(yield* makeWorkspace)
+        yield* workspaces.update(other.workspaceId, { name: "w", defaultProviderKeyId: other.id }, at())
+        const usual = (first: number, ...found: ReadonlyArray<StoredProviderKey>) =>
+          found.map((key, index) => ({ ...key, isDefault: index === first }))
+        assert.deepStrictEqual(yield* keys.usable(workspaceId), usual(-1, one, two, three))
         yield* workspaces.update(workspaceId, { name: "w", defaultProviderKeyId: three.id }, at())
-        assert.deepStrictEqual(yield* usable, [three.id, one.id, two.id])
+        assert.deepStrictEqual(yield* keys.usable(workspaceId), usual(2, one, two, three))
         assert.deepStrictEqual(yield* keys.list(workspaceId), [one, two, three])
         yield* keys.remove(three.id)
-        assert.deepStrictEqual(yield* usable, [one.id, two.id])
+        assert.deepStrictEqual(yield* keys.usable(workspaceId), usual(-1, one, two))
         assert.isNull(Option.getOrThrow(yield* workspaces.find(workspaceId)).defaultProviderKeyId)
       })
     )

@@ -180,7 +180,7 @@ export const suite = (it: It) =>
         const hold = Effect.gen(function* () {
           assert.deepStrictEqual(yield* keys.find(gone.id), Option.none())
           assert.deepStrictEqual(yield* keys.list(workspaceId), [kept])
-          assert.deepStrictEqual(yield* keys.usable(workspaceId), [kept])
+          assert.deepStrictEqual(yield* keys.usable(workspaceId), [{ ...kept, isDefault: false }])
           assert.isNull(Option.getOrThrow(yield* workspaces.find(workspaceId)).defaultProviderKeyId)
           assert.isNull(Option.getOrThrow(yield* workspaces.lock(workspaceId)).defaultProviderKeyId)
           const without = { ...agent, providerKeyId: null, providerKey: null }

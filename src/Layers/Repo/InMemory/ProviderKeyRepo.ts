@@ -20,9 +20,8 @@ export const layer = Layer.effect(
         list: (workspaceId) => Effect.sync(() => list(workspaceId)),
         usable: (workspaceId) =>
           Effect.sync(() => {
-            const first = workspaces.get(workspaceId)?.defaultProviderKeyId
-            const keys = list(workspaceId)
-            return [...keys.filter(({ id }) => id === first), ...keys.filter(({ id }) => id !== first)]
+            const usual = workspaces.get(workspaceId)?.defaultProviderKeyId
+            return list(workspaceId).map((key) => ({ ...key, isDefault: key.id === usual }))
           }),
         remove: (id) =>
           Effect.sync(() => {

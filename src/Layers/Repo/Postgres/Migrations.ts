@@ -15,6 +15,7 @@ import * as MemoryWords from "./migrations/0011_memory_words.ts"
 import * as AnsweringModels from "./migrations/0012_answering_models.ts"
 import * as ConnectorHealth from "./migrations/0013_connector_health.ts"
 import * as UsersGone from "./migrations/0014_users_gone.ts"
+import * as DefaultKeys from "./migrations/0017_default_keys.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -36,7 +37,8 @@ const migrations = {
   "0011_memory_words": migration(MemoryWords.statements),
   "0012_answering_models": migration(AnsweringModels.statements),
   "0013_connector_health": migration(ConnectorHealth.statements),
-  "0014_users_gone": migration(UsersGone.statements)
+  "0014_users_gone": migration(UsersGone.statements),
+  "0017_default_keys": migration(DefaultKeys.statements)
 }
 
 /** The number of the last one. */

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
+import { StoredProviderKey, UsableProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
@@ -8,7 +8,13 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const providerKey = firstRow(StoredProviderKey)
 const providerKeys = rows(StoredProviderKey)
-const columns = makeColumns(StoredProviderKey, { hasApiKey: { read: "sealed_api_key is not null" } })
+const usableKeys = rows(UsableProviderKey)
+const hasApiKey = { read: "sealed_api_key is not null" }
+const columns = makeColumns(StoredProviderKey, { hasApiKey })
+const usableColumns = makeColumns(UsableProviderKey, {
+  hasApiKey,
+  isDefault: { read: "k.id is not distinct from w.default_provider_key_id" }
+})
 
 export const layer = Layer.effect(
   ProviderKeyRepo,
@@ -32,10 +38,9 @@ export const layer = Layer.effect(
         ),
       usable: (workspaceId) =>
         query(
-          providerKeys(sql`
-            select ${selected} from provider_keys k join workspaces w on w.id = k.workspace_id
-            where k.workspace_id = ${workspaceId} and k.deleted_at is null
-            order by k.id is distinct from w.default_provider_key_id, k.created_at, k.id`)
+          usableKeys(sql`
+            select ${usableColumns.read("k")} from provider_keys k join workspaces w on w.id = k.workspace_id
+            where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)
         ),
       remove: (id) =>
         query(
