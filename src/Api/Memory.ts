@@ -3,7 +3,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import type { MemoryEntryId } from "../Schemas/Ids.ts"
-import { MemoryCategory, MemoryEntry, MemoryKey, UpsertMemory } from "../Schemas/MemoryEntry.ts"
+import { MemoryCategory, MemoryDetail, MemoryEntry, MemoryKey, UpsertMemory } from "../Schemas/MemoryEntry.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
@@ -31,6 +31,19 @@ export const Memory = HttpApiGroup.make("memory")
       OpenApi.annotations({
         summary: "List the memory entries of a workspace, oldest first",
         description: "`category` and `key` narrow the list, `projectId` to a project."
+      })
+    ),
+    HttpApiEndpoint.get("get", "/api/chat/memory/:id", {
+      params: { id: pathId<MemoryEntryId>() },
+      success: data(MemoryDetail),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read a memory entry with who wrote it",
+        description:
+          "`author` is the user whose request wrote its value, or the run or chat turn that called `remember`; null of " +
+          "an entry that was written before this was kept.",
+        ...extension
       })
     ),
     HttpApiEndpoint.delete("remove", "/api/chat/memory/:id", {

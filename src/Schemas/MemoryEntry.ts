@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { MemoryEntryId, ProjectId, WorkspaceId } from "./Ids.ts"
+import { MemoryEntryId, ProjectId, RunId, UserId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -41,6 +41,20 @@ export const MemoryEntry = Schema.Struct({
   updatedAt: Timestamp
 }).annotate({ identifier: "MemoryEntry" })
 export type MemoryEntry = typeof MemoryEntry.Type
+
+/** Who wrote what an entry holds: a user with a request of its own, or a run or chat turn that called `remember`. */
+export const MemoryAuthor = Schema.Union([
+  Schema.Struct({ userId: UserId }),
+  Schema.Struct({ runId: RunId })
+]).annotate({ identifier: "MemoryAuthor" })
+export type MemoryAuthor = typeof MemoryAuthor.Type
+
+/** An entry and who wrote it last; null of one that was written before that was kept. */
+export const MemoryDetail = Schema.Struct({
+  ...MemoryEntry.fields,
+  author: Schema.NullOr(MemoryAuthor)
+}).annotate({ identifier: "MemoryDetail" })
+export type MemoryDetail = typeof MemoryDetail.Type
 
 export const UpsertMemory = Schema.Struct({
   workspaceId: WorkspaceId,

@@ -9,7 +9,7 @@ import {
   type Unavailable
 } from "../Schemas/Errors.ts"
 import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
-import type { MemoryEntry, UpsertMemory } from "../Schemas/MemoryEntry.ts"
+import type { MemoryDetail, MemoryEntry, UpsertMemory } from "../Schemas/MemoryEntry.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
@@ -35,6 +35,8 @@ export class Memory extends Context.Service<
         readonly key?: string | undefined
       }
     ) => Effect.Effect<ReadonlyArray<MemoryEntry>, Forbidden | InvalidInput | Unavailable>
+    /** With its author. */
+    readonly get: (user: User, id: MemoryEntryId) => Effect.Effect<MemoryDetail, NotFound | Unavailable>
     readonly remove: (user: User, id: MemoryEntryId) => Effect.Effect<void, NotFound | Unavailable>
   }
 >()("agentd/Services/Memory") {
@@ -45,7 +47,11 @@ export class Memory extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* MemoryRepo
+      const get = Effect.fn("Memory.get")(function* (user: User, id: MemoryEntryId) {
+        return yield* access.visible(user, "memory entry", yield* repo.find(id))
+      })
       return Memory.of({
+        get,
         upsert: Effect.fn("Memory.upsert")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, { projectId: input.projectId })
@@ -56,6 +62,7 @@ export class Memory extends Context.Service<
             key: input.key,
             value: input.value,
             category: input.category ?? null,
+            author: { userId: user.id },
             at: yield* now
           })
         }),
@@ -65,7 +72,7 @@ export class Memory extends Context.Service<
           return yield* repo.list(filter)
         }),
         remove: Effect.fn("Memory.remove")(function* (user, id) {
-          yield* access.visible(user, "memory entry", yield* repo.find(id))
+          yield* get(user, id)
           if (!(yield* repo.remove(id))) return yield* notFound("memory entry")
         })
       })

@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
-import type { MemoryEntry, MemoryTooSlow } from "../Schemas/MemoryEntry.ts"
+import type { MemoryAuthor, MemoryDetail, MemoryEntry, MemoryTooSlow } from "../Schemas/MemoryEntry.ts"
 
 /** The memory of a workspace: values by key, per project or for the workspace as a whole. */
 export class MemoryRepo extends Context.Service<
@@ -20,9 +20,10 @@ export class MemoryRepo extends Context.Service<
       readonly key: string
       readonly value: string
       readonly category: string | null
+      readonly author: MemoryAuthor
       readonly at: Date
     }) => Effect.Effect<MemoryEntry, Unavailable>
-    readonly find: (id: MemoryEntryId) => Effect.Effect<Option.Option<MemoryEntry>, Unavailable>
+    readonly find: (id: MemoryEntryId) => Effect.Effect<Option.Option<MemoryDetail>, Unavailable>
     /** All that match, oldest first; without `projectId` those of every project and of none. */
     readonly list: (filter: {
       readonly workspaceId: WorkspaceId
@@ -44,6 +45,6 @@ export class MemoryRepo extends Context.Service<
       readonly projectId: ProjectId | null
       readonly query?: string | undefined
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryTooSlow | Unavailable>
+    }) => Effect.Effect<ReadonlyArray<MemoryDetail>, MemoryTooSlow | Unavailable>
   }
 >()("agentd/Services/MemoryRepo") {}

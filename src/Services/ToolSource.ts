@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import type { StoredConnector } from "../Schemas/Connector.ts"
 import type { ConnectorTool } from "../Schemas/ConnectorHealth.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { ToolDefinition } from "../Schemas/Tool.ts"
 import type { AbsentConnector, ToolUnavailable } from "../Schemas/ToolAbsence.ts"
 import type { ToolBinding, ToolPlace } from "../Schemas/ToolBinding.ts"
@@ -14,6 +14,8 @@ export class ToolError extends Schema.TaggedError<ToolError>()("ToolError", { er
 
 /** Where a tool runs: all that it may touch. */
 export interface ToolScope {
+  /** The run or chat turn that it runs for. */
+  readonly id: RunId
   readonly workspaceId: WorkspaceId
   readonly projectId: ProjectId | null
   /** The connectors whose tools may be used; null means all that are active. */

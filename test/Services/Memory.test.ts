@@ -58,6 +58,15 @@ describe("Memory", () => {
     }).pipe(Effect.provide(layerOffline()))
   )
 
+  it.effect("says which user wrote an entry", () =>
+    Effect.gen(function* () {
+      const memory = yield* Memory
+      const { user, workspaceId } = yield* makeTenant()
+      const entry = yield* memory.upsert(user, { workspaceId, key: "k", value: "v" })
+      assert.deepStrictEqual(yield* memory.get(user, entry.id), { ...entry, author: { userId: user.id } })
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.effect("removes an entry once", () =>
     Effect.gen(function* () {
       const memory = yield* Memory
@@ -81,7 +90,9 @@ describe("Memory", () => {
       assert.instanceOf(yield* Effect.flip(memory.list(stranger, { workspaceId })), Forbidden)
       const foreign = yield* Effect.flip(memory.remove(stranger, entry.id))
       const absent = yield* Effect.flip(memory.remove(stranger, "mem_absent" as MemoryEntryId))
+      const unseen = yield* Effect.flip(memory.get(stranger, entry.id))
       assert.instanceOf(foreign, NotFound)
+      assert.deepStrictEqual(unseen, foreign)
       assert.strictEqual(foreign.error, absent.error)
       assert.deepStrictEqual(yield* memory.list(user, { workspaceId }), [entry])
       const sentence = "projectId: does not exist in this workspace"

@@ -1,12 +1,14 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { MemoryEntryId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { type MemoryEntryId, RunId, UserId, type WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { MemoryRepo } from "../../src/Services/MemoryRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeProject, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
 
 type Upsert = Parameters<MemoryRepo["Service"]["upsert"]>[0]
+
+const author = { userId: UserId.make("user_1") }
 
 const remember = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<Upsert> = {}) {
   const id = yield* newId<MemoryEntryId>("memoryEntry")
@@ -17,6 +19,7 @@ const remember = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: P
     key: "key",
     value: "value",
     category: null,
+    author,
     at: at(),
     ...given
   })
@@ -45,7 +48,9 @@ export const suite = (it: It) =>
           createdAt: at(),
           updatedAt: at()
         })
-        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [entry])
+        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [
+          { ...entry, author }
+        ])
       })
     )
 
@@ -58,7 +63,24 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(second, { ...first, value: "new", updatedAt: at(5) })
         const third = yield* remember(workspaceId, { value: "newest", category: "notes", at: at(6) })
         assert.deepStrictEqual(third, { ...second, value: "newest", category: "notes", updatedAt: at(6) })
-        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [third])
+        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [
+          { ...third, author }
+        ])
+      })
+    )
+
+    it.effect("knows who wrote an entry last, and shows it where it is asked for", () =>
+      Effect.gen(function* () {
+        const memory = yield* MemoryRepo
+        const workspaceId = yield* makeWorkspace
+        const { id } = yield* remember(workspaceId)
+        assert.deepStrictEqual(Option.getOrThrow(yield* memory.find(id)).author, author)
+        const run = { runId: RunId.make("run_1") }
+        const entry = yield* remember(workspaceId, { value: "of a run", author: run })
+        assert.deepStrictEqual(yield* memory.find(id), Option.some({ ...entry, author: run }))
+        const found = yield* memory.search({ workspaceId, projectId: null, query: "run", limit: 9 })
+        assert.deepStrictEqual(found, [{ ...entry, author: run }])
+        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [entry])
       })
     )
 
@@ -72,10 +94,12 @@ export const suite = (it: It) =>
         yield* remember(workspaceId, { projectId: two.id, value: "two", at: at(3) })
         yield* remember(yield* makeWorkspace, { value: "elsewhere", at: at(4) })
         assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: one.id, limit: 9 }), [
-          ofOne,
-          whole
+          { ...ofOne, author },
+          { ...whole, author }
         ])
-        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [whole])
+        assert.deepStrictEqual(yield* memory.search({ workspaceId, projectId: null, limit: 9 }), [
+          { ...whole, author }
+        ])
       })
     )
 
@@ -153,9 +177,9 @@ export const suite = (it: It) =>
         const workspaceId = yield* makeWorkspace
         const first = yield* remember(workspaceId, { key: unicode })
         yield* remember(workspaceId, { key: "other" })
-        assert.deepStrictEqual(yield* memory.find(first.id), Option.some(first))
+        assert.deepStrictEqual(yield* memory.find(first.id), Option.some({ ...first, author }))
         const again = yield* remember(workspaceId, { key: unicode, value: "new", at: at(5) })
-        assert.deepStrictEqual(yield* memory.find(first.id), Option.some(again))
+        assert.deepStrictEqual(yield* memory.find(first.id), Option.some({ ...again, author }))
         const id = yield* newId<MemoryEntryId>("memoryEntry")
         assert.deepStrictEqual(yield* memory.find(id), Option.none())
       })

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { MemoryEntryId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { type MemoryEntryId, UserId, type WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { MemoryRepo } from "../../src/Services/MemoryRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeWorkspace, newId } from "../support/Fixtures.ts"
@@ -12,7 +12,16 @@ const remember = Effect.fnUntraced(function* (
   second: number
 ) {
   const id = yield* newId<MemoryEntryId>("memoryEntry")
-  const entry = { id, workspaceId, projectId: null, key, value, category: null, at: at(second) }
+  const entry = {
+    id,
+    workspaceId,
+    projectId: null,
+    key,
+    value,
+    category: null,
+    author: { userId: UserId.make("user_1") },
+    at: at(second)
+  }
   return yield* (yield* MemoryRepo).upsert(entry)
 })
 

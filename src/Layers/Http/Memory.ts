@@ -12,6 +12,7 @@ export const layer = HttpApiBuilder.group(
     return handlers.handleAll({
       upsert: ({ payload }) => data((user) => memory.upsert(user, payload)),
       list: ({ query }) => data((user) => memory.list(user, query)),
+      get: ({ params }) => data((user) => memory.get(user, params.id)),
       remove: ({ params }) => removal((user) => memory.remove(user, params.id))
     })
   })

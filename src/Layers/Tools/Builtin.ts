@@ -5,7 +5,13 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { MemoryEntryId } from "../../Schemas/Ids.ts"
-import { MemoryCategory, type MemoryEntry, MemoryKey, MemoryValue } from "../../Schemas/MemoryEntry.ts"
+import {
+  MemoryCategory,
+  type MemoryDetail,
+  type MemoryEntry,
+  MemoryKey,
+  MemoryValue
+} from "../../Schemas/MemoryEntry.ts"
 import { now } from "../../Services/CurrentTime.ts"
 import { Ids } from "../../Services/Ids.ts"
 import { MemoryRepo } from "../../Services/MemoryRepo.ts"
@@ -22,7 +28,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const memory = yield* MemoryRepo
 
-  const remember = ({ projectId, workspaceId }: ToolScope) =>
+  const remember = ({ id: runId, projectId, workspaceId }: ToolScope) =>
     tool({
       name: "remember",
       description: "Keeps a value under a key in the memory of this workspace, replacing what was there.",
@@ -35,7 +41,8 @@ export const make = Effect.gen(function* () {
       call: Effect.fn("remember")(function* ({ category, key, value }) {
         const id = yield* ids.make<MemoryEntryId>("memoryEntry")
         const at = yield* now
-        const entry = { id, workspaceId, projectId, key, value, category: category ?? null, at }
+        const author = { runId }
+        const entry = { id, workspaceId, projectId, key, value, category: category ?? null, author, at }
         return toResult(yield* memory.upsert(entry))
       })
     })
@@ -43,14 +50,16 @@ export const make = Effect.gen(function* () {
   const recall = ({ projectId, workspaceId }: ToolScope) =>
     tool({
       name: "recall",
-      description: `Finds what is in the memory of this workspace; up to ${recallLimit} entries, the latest first.`,
+      description:
+        `Finds what is in the memory of this workspace; up to ${recallLimit} entries, the latest first. ` +
+        "Each says who wrote it: a user, or a run of an agent.",
       readOnly: true,
       parameters: Schema.Struct({ query: Schema.optionalKey(MemoryValue) }),
       call: Effect.fn("recall")(function* ({ query }) {
         const entries = yield* memory
           .search({ workspaceId, projectId, query, limit: recallLimit })
           .pipe(Effect.catchTag("MemoryTooSlow", () => tooSlow))
-        return { entries: entries.map(toResult) }
+        return { entries: entries.map(withAuthor) }
       })
     })
 
@@ -84,6 +93,8 @@ const toResult = ({ category, key, updatedAt, value }: MemoryEntry) => ({
   category,
   updatedAt: updatedAt.toISOString()
 })
+
+const withAuthor = (entry: MemoryDetail) => ({ ...toResult(entry), author: entry.author })
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { isUnconnected } from "../../../src/Layers/Tools/Mcp/Errors.ts"
 import type { StoredConnector } from "../../../src/Schemas/Connector.ts"
-import type { ConnectorId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import { type ConnectorId, RunId, type WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
 import { ToolSource } from "../../../src/Services/ToolSource.ts"
 import { makeConnector } from "../../contract/ConnectorRepo.ts"
@@ -15,6 +15,7 @@ import { layerScripted } from "../../support/Service.ts"
 const layer = layerScripted({ allowPrivateAddresses: true })
 
 const scopeOf = (workspaceId: WorkspaceId, connectorIds: ReadonlyArray<string> | null = null) => ({
+  id: RunId.make("run_1"),
   workspaceId,
   projectId: null,
   connectorIds

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
-import type { ProjectId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import { type ProjectId, RunId, type WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { builtinNames } from "../../../src/Schemas/ToolName.ts"
 import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
 import { ToolError, ToolSource } from "../../../src/Services/ToolSource.ts"
@@ -25,7 +25,13 @@ const connectorTools = Effect.fnUntraced(function* (
   workspaceId: WorkspaceId,
   scope: { readonly projectId?: ProjectId; readonly connectorIds?: ReadonlyArray<string> } = {}
 ) {
-  const all = yield* (yield* ToolSource).tools({ workspaceId, projectId: null, connectorIds: null, ...scope })
+  const all = yield* (yield* ToolSource).tools({
+    id: RunId.make("run_1"),
+    workspaceId,
+    projectId: null,
+    connectorIds: null,
+    ...scope
+  })
   return all.tools.slice(3)
 })
 
@@ -52,7 +58,7 @@ describe("tools of connectors", () => {
       })
       const workspaceId = yield* makeWorkspace
       yield* connect(workspaceId, url)
-      const scope = { workspaceId, projectId: null, connectorIds: null }
+      const scope = { id: RunId.make("run_1"), workspaceId, projectId: null, connectorIds: null }
       assert.deepStrictEqual(names((yield* (yield* ToolSource).tools(scope)).tools), [
         ...builtinNames,
         "files__find_it",

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import {
   defaultCategory,
   indexedLength,
+  type MemoryDetail,
   type MemoryEntry,
   searchedBytes,
   searchedEntries,
@@ -36,7 +37,7 @@ export const layer = Layer.effect(
               updatedAt: at
             }
             memoryEntries.set(place, entry)
-            return entry
+            return toEntry(entry)
           }),
         find: (id) =>
           Effect.sync(() =>
@@ -50,6 +51,7 @@ export const layer = Layer.effect(
               .filter((entry) => category === undefined || entry.category === category)
               .filter((entry) => key === undefined || entry.key === key)
               .sort(inOrder("createdAt"))
+              .map(toEntry)
           ),
         remove: (id) =>
           Effect.sync(() => {
@@ -70,8 +72,10 @@ export const layer = Layer.effect(
   })
 )
 
+const toEntry = ({ author: _, ...entry }: MemoryDetail): MemoryEntry => entry
+
 /** Those to compare, and of them those that contain the query. */
-const found = (latest: ReadonlyArray<MemoryEntry>, query: string): ReadonlyArray<MemoryEntry> => {
+const found = (latest: ReadonlyArray<MemoryDetail>, query: string): ReadonlyArray<MemoryDetail> => {
   const words = wordsIn(wordsOfQuery(query))
   const compared = new Set(within(latest))
   for (const entry of within(latest.filter((entry) => hasWords(entry, words)))) compared.add(entry)
@@ -83,7 +87,7 @@ const found = (latest: ReadonlyArray<MemoryEntry>, query: string): ReadonlyArray
   )
 }
 
-const within = (latest: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> => {
+const within = (latest: ReadonlyArray<MemoryDetail>): ReadonlyArray<MemoryDetail> => {
   let bytes = 0
   return latest.slice(0, searchedEntries).filter(({ category, key, value }) => {
     const before = bytes
@@ -95,7 +99,7 @@ const within = (latest: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> 
 const wordsIn = (text: string): ReadonlyArray<string> =>
   text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
 
-const hasWords = ({ category, key, value }: MemoryEntry, words: ReadonlyArray<string>): boolean => {
+const hasWords = ({ category, key, value }: MemoryDetail, words: ReadonlyArray<string>): boolean => {
   const beginning = Array.from(value).slice(0, indexedLength).join("")
   const own = new Set(wordsIn(spaced(`${key} ${category} ${beginning}`)))
   return words.every((word) => own.has(word))

@@ -12,7 +12,7 @@ import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
 import type { CronJobId, RunId, UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
 import type { JournalStep } from "../../../Schemas/Journal.ts"
-import type { MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
+import type { MemoryDetail } from "../../../Schemas/MemoryEntry.ts"
 import type { Project } from "../../../Schemas/Project.ts"
 import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { isTerminal, type StoredRun } from "../../../Schemas/Run.ts"
@@ -66,7 +66,7 @@ const emptyTables = () => ({
   cronBacklogs: new Map<string, Backlog>(),
   connectors: new Map<string, StoredConnector>(),
   connectorHealth: new Map<string, StoredHealth>(),
-  memoryEntries: new Map<string, MemoryEntry>()
+  memoryEntries: new Map<string, MemoryDetail>()
 })
 
 /** What is kept, each by its key. */

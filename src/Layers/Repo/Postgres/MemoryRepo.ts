@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { defaultCategory, MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
+import { defaultCategory, MemoryDetail, MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
 import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { makeColumns } from "./Columns.ts"
@@ -8,10 +8,11 @@ import { Database } from "./Database.ts"
 import * as Search from "./MemoryRepo/Search.ts"
 import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
 
-const entry = firstRow(MemoryEntry)
+const detail = firstRow(MemoryDetail)
 const inserted = onlyRow(MemoryEntry)
 const entries = rows(MemoryEntry)
 const columns = makeColumns(MemoryEntry, {})
+const detailed = makeColumns(MemoryDetail, { author: "json" })
 
 export const layer = Layer.effect(
   MemoryRepo,
@@ -19,22 +20,29 @@ export const layer = Layer.effect(
     const { query, sql } = yield* Database
     const { memorySearchMillis } = yield* Settings
     const selected = columns.read()
-    const search = Search.make(sql, selected, memorySearchMillis)
+    const withAuthor = detailed.read()
+    const search = Search.make(sql, withAuthor, memorySearchMillis)
 
     return MemoryRepo.of({
       upsert: ({ at, category, ...given }) =>
         query(
           inserted(sql`
               insert into memory_entries ${sql.insert(
-                columns.row({ ...given, category: category ?? defaultCategory, createdAt: at, updatedAt: at })
+                detailed.row({
+                  ...given,
+                  category: category ?? defaultCategory,
+                  createdAt: at,
+                  updatedAt: at
+                })
               )}
               on conflict (workspace_id, project_id, key) do update
               set value = excluded.value,
                 category = coalesce(${category}, memory_entries.category),
+                author = excluded.author,
                 updated_at = excluded.updated_at
               returning ${selected}`)
         ),
-      find: (id) => query(entry(sql`select ${selected} from memory_entries where id = ${id}`)),
+      find: (id) => query(detail(sql`select ${withAuthor} from memory_entries where id = ${id}`)),
       list: ({ category, key, projectId, workspaceId }) =>
         query(
           entries(sql`

@@ -16,6 +16,7 @@ import * as AnsweringModels from "./migrations/0012_answering_models.ts"
 import * as ConnectorHealth from "./migrations/0013_connector_health.ts"
 import * as UsersGone from "./migrations/0014_users_gone.ts"
 import * as DefaultKeys from "./migrations/0017_default_keys.ts"
+import * as MemoryAuthors from "./migrations/0018_memory_authors.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -38,7 +39,8 @@ const migrations = {
   "0012_answering_models": migration(AnsweringModels.statements),
   "0013_connector_health": migration(ConnectorHealth.statements),
   "0014_users_gone": migration(UsersGone.statements),
-  "0017_default_keys": migration(DefaultKeys.statements)
+  "0017_default_keys": migration(DefaultKeys.statements),
+  "0018_memory_authors": migration(MemoryAuthors.statements)
 }
 
 /** The number of the last one. */

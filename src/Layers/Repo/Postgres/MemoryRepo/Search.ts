@@ -4,7 +4,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { ProjectId, WorkspaceId } from "../../../../Schemas/Ids.ts"
 import {
-  MemoryEntry,
+  MemoryDetail,
   MemoryTooSlow,
   searchedBytes,
   searchedEntries,
@@ -12,7 +12,7 @@ import {
 } from "../../../../Schemas/MemoryEntry.ts"
 import { rows } from "../Rows.ts"
 
-const entries = rows(MemoryEntry)
+const entries = rows(MemoryDetail)
 
 /** A word as a query of text search has it, whatever is in it. */
 const lexeme = (word: string): string => `'${word.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`
