@@ -8,7 +8,7 @@ const problems: Readonly<Record<number, readonly [code: string, error: string]>>
   401: ["unauthenticated", "a valid bearer token or session cookie is required"],
   404: ["not_found", "there is nothing at this path"],
   405: ["method_not_allowed", "this path does not take this method"],
-  413: ["payload_too_large", "the request body is larger than 1 MiB"],
+  413: ["payload_too_large", "the request body is too large"],
   415: ["unsupported_media_type", "the request body must be application/json in UTF-8"],
   503: ["unavailable", "the service can't answer at the moment; try again"]
 }

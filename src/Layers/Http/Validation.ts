@@ -1,36 +1,33 @@
-import { isUtf8 } from "node:buffer"
 import * as Effect from "effect/Effect"
-import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import { HttpApiSchemaError } from "effect/http-api/HttpApiError"
 import * as Layer from "effect/Layer"
 import type { unhandled } from "effect/Types"
 import { Validation } from "../../Api/Authorization.ts"
 import { InvalidInput } from "../../Schemas/Errors.ts"
+import { refuseBody } from "./JsonBody.ts"
 import { problemResponse, sentenceOf } from "./Problems.ts"
 import * as QueryNames from "./QueryNames.ts"
 
 /**
  * A query parameter that the endpoint does not have is a 400. What does not decode is a 400 that names the field, in a
- * path a 404 like any id that names nothing. A body of another type or charset is a 415, one that announces too much a
- * 413 before it is read, and one that is no UTF-8 a 400: decoding it would change it in silence.
+ * path a 404 like any id that names nothing. A body of another type or charset is a 415, and what it holds is looked at
+ * before it is decoded.
  */
 export const layer = Layer.succeed(
   Validation,
-  Effect.fnUntraced(function* (httpEffect: Effect.Effect<HttpServerResponse, unhandled>, { endpoint }) {
+  Effect.fnUntraced(function* (
+    httpEffect: Effect.Effect<HttpServerResponse, unhandled>,
+    { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }
+  ) {
     yield* QueryNames.requireKnown(endpoint)
     const request = yield* HttpServerRequest
-    const maximum = yield* MaxBodySize
     if (hasBody(request.headers)) {
       if (!isJson(request.headers)) return problemResponse(415)
-      if (maximum !== undefined && Number(request.headers["content-length"] ?? 0) > Number(maximum)) {
-        return problemResponse(413)
-      }
-      const body = yield* Effect.orDie(request.arrayBuffer)
-      if (!isUtf8(new Uint8Array(body))) {
-        return yield* new InvalidInput({ error: "body: must be UTF-8" })
-      }
+      const refused = yield* refuseBody(request, endpoint)
+      if (refused !== undefined) return refused
     }
     return yield* Effect.catch(httpEffect, (error) => refuse(error))
   })

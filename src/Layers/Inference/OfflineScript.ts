@@ -10,7 +10,8 @@ export type Instruction =
 /** The instructions of a message, in order. Arguments may be left out, which means none. */
 export const instructionsOf = (content: string): ReadonlyArray<Instruction> =>
   content.split(/\r?\n/u).flatMap((line) => {
-    const [, name, json] = /^\s*call\s+([\w-]+)\s*(.*?)\s*$/u.exec(line) ?? []
+    // Trimmed before: a pattern that ends in white space would try every blank of a line of blanks as its end.
+    const [, name, json] = /^call\s+([\w-]+)\s*(.*)$/su.exec(line.trim()) ?? []
     if (name === undefined) return []
     const argument = parse(json === undefined || json === "" ? "{}" : json)
     return [

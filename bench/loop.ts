@@ -1,0 +1,123 @@
+/**
+ * For how long one request holds the event loop of a server: the worst bodies, queries and headers for every
+ * endpoint, one after another, against a server of its own in another process.
+ *
+ *   node bench/loop.ts [--all]
+ *
+ * Prints what took over 5 ms, or with `--all` everything: the least of three runs, in milliseconds of CPU time.
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { Agent, request } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import {
+  baseBody,
+  type WorstRequest,
+  worstBodies,
+  worstHeads,
+  worstLongTexts,
+  worstSchedules
+} from "../test/support/WorstRequests.ts"
+
+const runs = 3
+const shown = process.argv.includes("--all") ? 0 : 5
+
+const folder = mkdtempSync(join(tmpdir(), "agentd-loop-"))
+const server = spawn(process.execPath, ["--import", "./bench/support/ReportTurns.ts", "scripts/start.mjs"], {
+  env: { ...process.env, PORT: "0", AGENTD_DATA_DIR: folder, AGENTD_DRAIN_SECONDS: "1" },
+  stdio: ["ignore", "pipe", "inherit", "ipc"]
+})
+process.once("exit", () => {
+  server.kill("SIGKILL")
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const listening = Promise.withResolvers<string>()
+let out = ""
+server.stdout?.on("data", (chunk) => {
+  out += chunk
+  const [, url] = /^agentd listening on (\S+)$/m.exec(out) ?? []
+  if (url !== undefined) listening.resolve(url)
+})
+server.once("exit", (code) => listening.reject(new Error(`the server ended with ${code}`)))
+const baseUrl = await listening.promise
+const { token, workspaceId } = JSON.parse(readFileSync(join(folder, "credentials.json"), "utf8"))
+
+/** The longest turn of the server's event loop since the last question. */
+const longestTurn = async (): Promise<number> => {
+  server.send("?")
+  const [millis] = await once(server, "message")
+  return Number(millis)
+}
+
+const agent = new Agent({ keepAlive: true })
+
+const send = ({ body: given, headers, method, path }: Omit<WorstRequest, "name">) => {
+  const body = given?.()
+  return new Promise<{ readonly status: number; readonly text: string }>((answered) => {
+    const sent = request(`${baseUrl}${path}`, {
+      method,
+      agent,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body !== undefined && {
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(body)
+        }),
+        ...headers
+      }
+    })
+    sent.once("response", (response) => {
+      let text = ""
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        if (text.length < 300) text += chunk
+      })
+      response.once("close", () => answered({ status: response.statusCode ?? 0, text }))
+    })
+    // What is refused before it is read may end with its connection.
+    sent.once("error", (error) => answered({ status: 0, text: error.message }))
+    sent.end(body)
+  })
+}
+
+const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
+
+const create = async (path: string): Promise<string> => {
+  const { text } = await send({ method: "POST", path, body: () => JSON.stringify(baseBody(workspaceId)) })
+  return JSON.parse(text).data.id
+}
+
+const resources = {
+  "/api/agents": await create("/api/agents"),
+  "/api/connectors": await create("/api/connectors"),
+  "/api/cron-jobs": await create("/api/cron-jobs"),
+  "/api/workspaces": workspaceId
+}
+const requests = [
+  ...worstHeads(workspaceId, resources),
+  ...worstSchedules,
+  ...worstLongTexts(workspaceId, resources),
+  ...worstBodies(workspaceId, resources, true)
+]
+print("request", "ms of the event loop", "answer")
+print("---", "---:", "---")
+let worst = 0
+let over = 0
+for (const given of requests) {
+  let least = Number.POSITIVE_INFINITY
+  let answer = ""
+  for (let run = 0; run < runs && least >= shown; run++) {
+    await longestTurn()
+    const { status, text } = await send(given)
+    least = Math.min(least, await longestTurn())
+    answer = `${status} ${text.replace(/\s+/gu, " ").slice(0, 100)}`
+  }
+  worst = Math.max(worst, least)
+  if (least > 20) over++
+  if (least >= shown) print(given.name, least.toFixed(1), answer)
+}
+print(`the worst of ${requests.length}, ${over} of them over 20 ms`, worst.toFixed(1), "")
+server.kill("SIGTERM")
+agent.destroy()
