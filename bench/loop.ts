@@ -10,6 +10,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { Agent, request } from "node:http"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import {
@@ -95,6 +96,26 @@ const resources = {
   "/api/cron-jobs": await create("/api/cron-jobs"),
   "/api/workspaces": workspaceId
 }
+/** As many chunks as a body may have bytes, each of one. */
+const sendInBytes = (path: string, bytes: number) =>
+  new Promise<{ readonly status: number; readonly text: string }>((answered) => {
+    const { hostname, port } = new URL(baseUrl)
+    const socket = connect(Number(port), hostname)
+    let text = ""
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk
+    })
+    socket.once("error", () => {})
+    socket.once("close", () =>
+      answered({ status: Number(text.split(" ")[1] ?? 0), text: text.split("\r\n\r\n")[1] ?? "" })
+    )
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n` +
+        "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    socket.write(`${"1\r\n \r\n".repeat(bytes)}0\r\n\r\n`)
+  })
+
 const requests = [
   ...worstHeads(workspaceId, resources),
   ...worstSchedules,
@@ -105,19 +126,30 @@ print("request", "ms of the event loop", "answer")
 print("---", "---:", "---")
 let worst = 0
 let over = 0
-for (const given of requests) {
+
+const measure = async (name: string, ask: () => ReturnType<typeof send>) => {
   let least = Number.POSITIVE_INFINITY
   let answer = ""
   for (let run = 0; run < runs && least >= shown; run++) {
     await longestTurn()
-    const { status, text } = await send(given)
+    const { status, text } = await ask()
     least = Math.min(least, await longestTurn())
     answer = `${status} ${text.replace(/\s+/gu, " ").slice(0, 100)}`
   }
   worst = Math.max(worst, least)
   if (least > 20) over++
-  if (least >= shown) print(given.name, least.toFixed(1), answer)
+  if (least >= shown) print(name, least.toFixed(1), answer)
 }
-print(`the worst of ${requests.length}, ${over} of them over 20 ms`, worst.toFixed(1), "")
+
+for (const [path, bytes] of [
+  ["/api/chat/memory", 1024 * 1024],
+  ["/api/chat/memory", 2 * 1024 * 1024],
+  ["/api/projects", 64 * 1024],
+  ["/api/projects", 1024 * 1024]
+] as const) {
+  await measure(`${path}: ${bytes / 1024} KiB in chunks of one byte`, () => sendInBytes(path, bytes))
+}
+for (const given of requests) await measure(given.name, () => send(given))
+print(`the worst of ${requests.length + 4}, ${over} of them over 20 ms`, worst.toFixed(1), "")
 server.kill("SIGTERM")
 agent.destroy()

@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import { registryEntry } from "./ConnectorRegistry.ts"
 import { ConnectorId, ProjectId, WorkspaceId } from "./Ids.ts"
+import { mostLevels } from "./JsonLimits.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -10,7 +11,8 @@ export type ConnectorStatus = typeof ConnectorStatus.Type
 
 const maximumScopes = 100
 const metadataBytes = 16_384
-const metadataDepth = 32
+/** The body that it comes in is one level more. */
+const metadataDepth = mostLevels - 1
 
 const type = text(1, 100)
 const providerId = text(1, 100)

@@ -170,4 +170,47 @@ describe("a body", () => {
       assert.deepStrictEqual(dataOf(list), [])
     }).pipe(Effect.provide(layerOffline()))
   )
+
+  it.effect("is as large as its endpoint takes, and not larger", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const padded = (bytes: number) => JSON.stringify({ workspaceId, name: "a" }).padEnd(bytes)
+      for (const [path, bytes, limit] of [
+        ["/api/agents", 1024 * 1024, "1 MiB"],
+        ["/api/projects", 64 * 1024, "64 KiB"]
+      ] as const) {
+        assert.strictEqual((yield* send("POST", path, { token, body: padded(bytes) })).status, 201)
+        const refused = yield* send("POST", path, { token, body: padded(bytes + 1) })
+        const sentence = `the request body is larger than ${limit}`
+        isError(refused, 413, "payload_too_large", sentence)
+        const headers = { "content-length": "", "transfer-encoding": "chunked" }
+        const chunked = yield* send("POST", path, { token, body: padded(bytes + 1), headers })
+        isError(chunked, 413, "payload_too_large", sentence)
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("that takes long to parse is a 400 that names the field, also where nobody knows it", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const agent = `"workspaceId":"${workspaceId}","name":"a"`
+      const post = (field: string) => send("POST", "/api/agents", { token, body: `{${agent},${field}}` })
+      const deep = (levels: number) => `"extra":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}`
+      const keys = (count: number) =>
+        `"extra":{${Array.from({ length: count }, (_, n) => `"k${n}":${n}`).join(",")}}`
+      const values = (count: number) => `"extra":[${Array.from({ length: count }, () => 0).join(",")}]`
+      for (const [most, least, problem] of [
+        [deep(32), deep(33), "must be nested less deep: a body may have 32 levels"],
+        [keys(1_000), keys(1_001), "must have at most 1,000 keys in one object"],
+        [values(9_996), values(9_997), "must have fewer values: a body may have 10,000 in all"]
+      ] as const) {
+        assert.strictEqual((yield* post(most)).status, 201)
+        isError(yield* post(least), 400, "invalid_input", `extra: ${problem}`)
+      }
+      const list = yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token })
+      assert.lengthOf(dataOf<ReadonlyArray<unknown>>(list), 3)
+    }).pipe(Effect.provide(layerOffline()))
+  )
 })

@@ -74,11 +74,11 @@ describe("the metadata of a connector", () => {
     assert.strictEqual(metadataProblem({ credential: "x".repeat(16_384) }), tooLarge)
   })
 
-  it("is nested at most 32 deep", () => {
+  it("is nested at most 31 deep, in a body of 32", () => {
     assert.isUndefined(metadataProblem({}))
-    assert.isUndefined(metadataProblem({ a: nested(31) }))
-    const deep = "must be nested at most 32 deep"
-    for (const depth of [32, 33, 5_000]) assert.strictEqual(metadataProblem({ a: nested(depth) }), deep)
+    assert.isUndefined(metadataProblem({ a: nested(30) }))
+    const deep = "must be nested at most 31 deep"
+    for (const depth of [31, 32, 5_000]) assert.strictEqual(metadataProblem({ a: nested(depth) }), deep)
   })
 
   it.each([1_000, 200_000, 500_000])("is refused, not a crash, with %d values in one list", (length) => {

@@ -79,29 +79,35 @@ describe("the service on the embedded database", () => {
     assert.include(run.output, "You wrote: work")
   })
 
-  it("refuses a body over 1 MiB, by its length or without one, and lives on", async () => {
-    const big = JSON.stringify({ workspaceId: workspace(), name: "x".repeat(1_100_000) })
+  it("refuses a body over the limit of its endpoint, by its length or without one, and lives on", async () => {
     const headers = {
       authorization: `Bearer ${readCredentials(dataDir.path).token}`,
       "content-type": "application/json"
     }
-    const chunks = new ReadableStream({
-      start: (controller) => {
-        for (let at = 0; at < big.length; at += 65_536)
-          controller.enqueue(Buffer.from(big.slice(at, at + 65_536)))
-        controller.close()
+    for (const [path, bytes, limit] of [
+      ["/api/agents", 1_100_000, "1 MiB"],
+      ["/api/projects", 70_000, "64 KiB"]
+    ] as const) {
+      const big = JSON.stringify({ workspaceId: workspace(), name: "x".repeat(bytes) })
+      const chunks = new ReadableStream({
+        start: (controller) => {
+          for (let at = 0; at < big.length; at += 65_536)
+            controller.enqueue(Buffer.from(big.slice(at, at + 65_536)))
+          controller.close()
+        }
+      })
+      for (const body of [big, chunks]) {
+        const answer = await fetch(`${server.baseUrl}${path}`, {
+          method: "POST",
+          headers,
+          body,
+          duplex: "half"
+        } as RequestInit)
+        assert.strictEqual(answer.status, 413)
+        assert.strictEqual(answer.headers.get("x-error-code"), "payload_too_large")
+        const error = `the request body is larger than ${limit}`
+        assert.deepStrictEqual(await answer.json(), { error })
       }
-    })
-    for (const body of [big, chunks]) {
-      const answer = await fetch(`${server.baseUrl}/api/agents`, {
-        method: "POST",
-        headers,
-        body,
-        duplex: "half"
-      } as RequestInit)
-      assert.strictEqual(answer.status, 413)
-      assert.strictEqual(answer.headers.get("x-error-code"), "payload_too_large")
-      assert.deepStrictEqual(Object.keys((await answer.json()) as object), ["error"])
     }
     assert.strictEqual((await fetch(`${server.baseUrl}/health/ready`)).status, 200)
   })

@@ -1,5 +1,6 @@
 import type * as Schema from "effect/Schema"
 import type { InferenceEvent, InferenceRequest, PromptMessage } from "../../Schemas/Inference.ts"
+import { storableJson } from "../../Schemas/Json.ts"
 import type { ToolResult } from "../../Schemas/Tool.ts"
 
 /** A line `call <tool> <json arguments>` of a message (CONTRACT.md section 7). */
@@ -23,7 +24,7 @@ export const instructionsOf = (content: string): ReadonlyArray<Instruction> =>
 
 const parse = (json: string): Schema.Json | undefined => {
   try {
-    return JSON.parse(json) as Schema.Json
+    return storableJson(JSON.parse(json))
   } catch {
     return undefined
   }

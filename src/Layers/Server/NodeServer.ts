@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
+import { onTooManyPieces, PiecewiseMessage } from "./Pieces.ts"
 
 /** Over these, a connection that sends or takes nothing is cut; they are checked every few seconds. */
 const timeouts = {
@@ -11,10 +12,16 @@ const timeouts = {
   connectionsCheckingInterval: 2_000
 }
 const stalledMillis = 60_000
+const goodbyeMillis = 1_000
 
 type Problem = readonly [status: string, code: string, error: string]
 
 const notHttp: Problem = ["400 Bad Request", "invalid_input", "the request is not valid HTTP"]
+const tooManyPieces: Problem = [
+  "413 Content Too Large",
+  "payload_too_large",
+  "the request body came in too many pieces"
+]
 const noTunnel: Problem = ["405 Method Not Allowed", "method_not_allowed", "this service is no proxy"]
 const clientErrors: Readonly<Record<string, Problem>> = {
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "invalid_input", "the headers are too large"],
@@ -36,10 +43,12 @@ export const makeServer = (): NodeServer => {
     ...timeouts,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
-    requireHostHeader: false
+    requireHostHeader: false,
+    IncomingMessage: PiecewiseMessage
   })
   server.timeout = stalledMillis
   const closeQuiet = trackConnections(server)
+  server.on("request", (request, response) => onTooManyPieces(request, response, endPieces))
   server.on("request", notReady)
   server.on("newListener", (event) => {
     if (event === "request") server.off("request", notReady)
@@ -53,6 +62,13 @@ export const makeServer = (): NodeServer => {
     endWith(socket, clientErrors[error.code ?? ""] ?? notHttp)
   })
   return { server, closeQuiet }
+}
+
+const endPieces = ({ socket }: IncomingMessage, response: ServerResponse): void => {
+  if (response.headersSent) socket.end()
+  else endWith(socket, tooManyPieces)
+  // Cut at once, the answer could be lost.
+  setTimeout(() => socket.destroy(), goodbyeMillis).unref()
 }
 
 const trackConnections = (server: Server): (() => void) => {
