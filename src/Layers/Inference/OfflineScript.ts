@@ -1,6 +1,6 @@
 import type * as Schema from "effect/Schema"
 import type { InferenceEvent, InferenceRequest, PromptMessage } from "../../Schemas/Inference.ts"
-import { storableJson } from "../../Schemas/Json.ts"
+import { jsonProblem } from "../../Schemas/JsonLimits.ts"
 import type { ToolResult } from "../../Schemas/Tool.ts"
 
 /** A line `call <tool> <json arguments>` of a message (CONTRACT.md section 7). */
@@ -22,9 +22,11 @@ export const instructionsOf = (content: string): ReadonlyArray<Instruction> =>
     ]
   })
 
+/** Arguments are bounded as bodies are: what one message asks for is to hold nobody up. */
 const parse = (json: string): Schema.Json | undefined => {
+  if (jsonProblem(new TextEncoder().encode(json)) !== undefined) return undefined
   try {
-    return storableJson(JSON.parse(json))
+    return JSON.parse(json) as Schema.Json
   } catch {
     return undefined
   }
@@ -74,7 +76,7 @@ const answerOf = (
     "This is the built-in offline provider: no model is configured, so nothing was thought about this answer."
   const unreadable = instructions.flatMap((instruction) =>
     instruction.type === "unreadable"
-      ? [`This line was not called, its arguments are not JSON: ${instruction.line}`]
+      ? [`This line was not called, its arguments are not JSON, or too much of it: ${instruction.line}`]
       : []
   )
   const outcomes = results.map(

@@ -23,6 +23,16 @@ describe("the offline provider", () => {
     )
   })
 
+  it("reads no arguments that a body may not have, and no line for longer than it is", () => {
+    const deep = `call a ${"[".repeat(40_000)}${"]".repeat(40_000)}`
+    assert.deepStrictEqual(instructionsOf(deep), [{ type: "unreadable", line: deep }])
+    const blanks = `call a b${" ".repeat(99_991)}c`
+    assert.deepStrictEqual(instructionsOf(blanks), [{ type: "unreadable", line: blanks }])
+    assert.deepStrictEqual(instructionsOf("\tcall\u2003a\u3000{}\u00a0"), [
+      { type: "call", name: "a", arguments: {} }
+    ])
+  })
+
   it("calls one tool per answer, then answers with the results", () => {
     const user: PromptMessage = { role: "user", content: "call a {}\ncall b {}" }
     const first = nextEvents(request(user), "c1")
