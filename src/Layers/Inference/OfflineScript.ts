@@ -1,6 +1,6 @@
 import type * as Schema from "effect/Schema"
 import type { InferenceEvent, InferenceRequest, PromptMessage } from "../../Schemas/Inference.ts"
-import { jsonProblem } from "../../Schemas/JsonLimits.ts"
+import { jsonProblem, mostLevels } from "../../Schemas/JsonLimits.ts"
 import type { ToolResult } from "../../Schemas/Tool.ts"
 
 /** A line `call <tool> <json arguments>` of a message (CONTRACT.md section 7). */
@@ -22,9 +22,12 @@ export const instructionsOf = (content: string): ReadonlyArray<Instruction> =>
     ]
   })
 
+const utf8 = new TextEncoder()
+
 /** Arguments are bounded as bodies are: what one message asks for is to hold nobody up. */
 const parse = (json: string): Schema.Json | undefined => {
-  if (jsonProblem(new TextEncoder().encode(json)) !== undefined) return undefined
+  // What is shorter than it may have levels is over no limit; of such lines a message may have thousands.
+  if (json.length > mostLevels && jsonProblem(utf8.encode(json)) !== undefined) return undefined
   try {
     return JSON.parse(json) as Schema.Json
   } catch {
@@ -87,8 +90,16 @@ const answerOf = (
   return [introduction, ...outcomes, ...unreadable, ...rest].join("\n")
 }
 
-/** Words with the white space before them, so that joined deltas give the text back. */
-const deltasOf = (text: string): ReadonlyArray<string> => text.match(/\s*\S{1,200}|\s+$/gu) ?? [text]
+const mostDeltas = 2_000
+
+/** Words with the white space before them, several at a time of a long text: joined deltas give the text back. */
+const deltasOf = (text: string): ReadonlyArray<string> => {
+  const all = text.match(/\s*\S{1,200}|\s+$/gu) ?? [text]
+  const each = Math.ceil(all.length / mostDeltas)
+  return Array.from({ length: Math.ceil(all.length / each) }, (_, n) =>
+    all.slice(n * each, (n + 1) * each).join("")
+  )
+}
 
 /** A word is counted as a token: enough to see that usage is carried. */
 const usageOf = (messages: ReadonlyArray<PromptMessage>, output: string) => ({

@@ -33,6 +33,12 @@ describe("the offline provider", () => {
     ])
   })
 
+  it("says a long text in no more than some thousand deltas, as it is", () => {
+    const events = nextEvents(request({ role: "user", content: "a ".repeat(50_000) }), "c")
+    assert.isBelow(events.length, 2_100)
+    assert.include(textOf(events), "a ".repeat(50_000))
+  })
+
   it("calls one tool per answer, then answers with the results", () => {
     const user: PromptMessage = { role: "user", content: "call a {}\ncall b {}" }
     const first = nextEvents(request(user), "c1")
