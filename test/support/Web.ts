@@ -95,7 +95,7 @@ export const makeWeb = Effect.gen(function* () {
             ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
             ...(body !== undefined && {
               "content-type": "application/json",
-              "content-length": `${body.length}`
+              "content-length": `${Buffer.byteLength(body)}`
             }),
             ...options.headers
           }
