@@ -96,6 +96,8 @@ export const judge = async (cluster: Cluster, load: Load, leaseSeconds: number) 
     Effect.provideService(
       problems({
         perWorkspace: Settings.defaults.runsPerWorkspace,
+        turnsPerWorkspace: Settings.defaults.turnsPerWorkspace,
+        perOwner: Settings.defaults.runsPerOwner,
         // Nothing is old enough to be forgotten.
         eventMillis: 3_600_000,
         journalMillis: 3_600_000

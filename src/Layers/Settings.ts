@@ -22,8 +22,8 @@ const word = (name: SettingName) =>
     name
   )
 
-const whole = (name: NameOf<Whole<number>>) =>
-  word(name).pipe(Config.map(Number), Config.withDefault(settings[name].fallback))
+const whole = (name: NameOf<Whole<number>>, fallback: number = settings[name].fallback) =>
+  word(name).pipe(Config.map(Number), Config.withDefault(fallback))
 
 /** In milliseconds, whatever its unit. */
 const time = (name: NameOf<Whole<number>>) =>
@@ -70,6 +70,9 @@ export const databasePool = whole("AGENTD_DATABASE_POOL")
 
 const { defaults } = Settings
 
+/** Its database answers one statement at a time. */
+const embeddedRunConcurrency = 64
+
 /** The settings of this process, from its environment. */
 export const layer = Layer.effect(
   Settings,
@@ -82,11 +85,17 @@ export const layer = Layer.effect(
       // An embedded database has one process, so whatever a former one held is this one's.
       worker: Option.isNone(url) ? "embedded" : `node_${randomUUID()}`,
       leaseMillis: yield* time("AGENTD_LEASE_SECONDS"),
-      runConcurrency: yield* whole("AGENTD_RUN_CONCURRENCY"),
+      runConcurrency: yield* whole(
+        "AGENTD_RUN_CONCURRENCY",
+        Option.isNone(url) ? embeddedRunConcurrency : defaults.runConcurrency
+      ),
       turnConcurrency: yield* whole("AGENTD_TURN_CONCURRENCY"),
       eventMillis: yield* time("AGENTD_EVENT_HOURS"),
       journalMillis: yield* time("AGENTD_JOURNAL_HOURS"),
       runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE"),
+      turnsPerWorkspace: yield* whole("AGENTD_TURNS_PER_WORKSPACE"),
+      runsPerOwner: yield* whole("AGENTD_RUNS_PER_OWNER"),
+      runMaxMillis: yield* time("AGENTD_RUN_MAX_SECONDS"),
       maxCrashes: defaults.maxCrashes,
       approvalMillis: yield* time("AGENTD_APPROVAL_HOURS"),
       drainMillis: yield* time("AGENTD_DRAIN_SECONDS"),

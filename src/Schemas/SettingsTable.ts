@@ -142,11 +142,11 @@ const place = {
 
 /** How runs and chat turns are executed. */
 const work = {
-  AGENTD_RUN_CONCURRENCY: whole("runs at once on a node", {
+  AGENTD_RUN_CONCURRENCY: whole("runs at once on a node; 64 where the database is embedded", {
     minimum: 1,
     maximum: 1000,
     unit: "",
-    fallback: 16
+    fallback: 256
   }),
   AGENTD_RUNS_PER_WORKSPACE: whole("runs at once of a workspace, on all nodes together", {
     minimum: 1,
@@ -154,6 +154,21 @@ const work = {
     unit: "",
     fallback: 8
   }),
+  AGENTD_TURNS_PER_WORKSPACE: whole("chat turns at once of a workspace, on all nodes together; more wait", {
+    minimum: 1,
+    maximum: 1000,
+    unit: "",
+    fallback: 32
+  }),
+  AGENTD_RUNS_PER_OWNER: whole(
+    "runs at once, and as many chat turns, of all workspaces that one user made, on all nodes together",
+    { minimum: 1, maximum: 100_000, unit: "", fallback: 32 }
+  ),
+  AGENTD_RUN_MAX_SECONDS: seconds(
+    "how long a run or chat turn may be worked on in all; what it waits for people does not count",
+    3600,
+    604_800
+  ),
   AGENTD_TURN_CONCURRENCY: whole("chat turns at once on a node; more wait", {
     minimum: 1,
     maximum: 100_000,

@@ -131,7 +131,7 @@ const makeParts = Effect.gen(function* () {
   const createWorkspace = Effect.fnUntraced(function* (name: string, owner: User, plan: Plan) {
     const at = yield* now
     const id = yield* ids.make<WorkspaceId>("workspace")
-    yield* workspaces.insert(newWorkspace({ id, name: yield* nameOf(name), plan, at }))
+    yield* workspaces.insert(newWorkspace({ id, name: yield* nameOf(name), plan, at }), owner.id)
     yield* join(id, owner, "owner", at)
     return id
   })

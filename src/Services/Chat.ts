@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { type Agent, type AgentInactive, requireActive } from "../Schemas/Agent.ts"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
   type Conversation,
   ConversationBusy,
@@ -20,6 +21,7 @@ import {
   unknownReference
 } from "../Schemas/Errors.ts"
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import { quotas } from "../Schemas/Quotas.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import { type NewTurn, newTurn } from "../Schemas/Turn.ts"
 import type { User } from "../Schemas/User.ts"
@@ -50,7 +52,7 @@ export class Chat extends Context.Service<
       input: SendMessage
     ) => Effect.Effect<
       Stream.Stream<NumberedEvent>,
-      AgentInactive | ConversationBusy | Forbidden | InvalidInput | Unavailable
+      AgentInactive | ConversationBusy | Forbidden | InvalidInput | PlanLimitExceeded | Unavailable
     >
     readonly list: (
       user: User,
@@ -193,7 +195,7 @@ const makeStore = Effect.gen(function* () {
           yield* conversations.setAgent(conversation.id, conversation.agentId)
         }
         yield* conversations.addMessage(conversation.id, message)
-        return yield* runs.insert(run, start, [[first]])
+        return yield* runs.insert(run, start, [[first]], quotas.pendingRuns)
       })
     )
 })

@@ -12,12 +12,12 @@ import { RunEvents } from "./Engine/RunEvents.ts"
 import * as Upkeep from "./Engine/Upkeep.ts"
 import { WatchedRuns } from "./Engine/WatchedRuns.ts"
 import { Work } from "./Engine/Work.ts"
-import type { Claimant } from "./RunRepo.ts"
-import { Settings } from "./Settings.ts"
+import type { Claimant, Shares } from "./RunRepo.ts"
+import { Settings, sharesOf } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 
 /** For whom a run may begin in the statement that stores it. */
-export type Start = Claimant & { readonly perWorkspace: number }
+export type Start = Claimant & Shares
 
 /**
  * Where runs and turns are executed (CONTRACT.md section 5): what is submitted is stored, and then executed on
@@ -59,9 +59,9 @@ export class Engine extends Context.Service<
     Engine,
     Effect.gen(function* () {
       const executors = yield* LocalExecutors
-      const { leaseMillis, runsPerWorkspace, worker } = yield* Settings
+      const settings = yield* Settings
+      const { leaseMillis, worker } = settings
       const signals = yield* Signals
-      const start = { worker, leaseMillis, perWorkspace: runsPerWorkspace }
 
       const submit = Effect.fnUntraced(function* <E, R>(
         run: StoredRun,
@@ -77,6 +77,7 @@ export class Engine extends Context.Service<
           return false
         }
         const since = yield* monotonicMillis
+        const start = { worker, leaseMillis, ...sharesOf(settings, kind) }
         const isOurs = yield* Effect.onError(store(start), () => Effect.sync(() => local.giveBack(reserved)))
         if (isOurs) {
           const begun: StoredRun = { ...run, status: "RUNNING", attempts: 1, epoch: 1 }

@@ -1,8 +1,10 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
 import type { Usage } from "../Schemas/Usage.ts"
@@ -42,6 +44,14 @@ export interface Claimant {
   readonly leaseMillis: number
 }
 
+/** How many runs of a kind may be RUNNING at the same time, whoever executes them (CONTRACT.md section 5). */
+export interface Shares {
+  /** In one workspace. */
+  readonly perWorkspace: number
+  /** In all workspaces that one user made; absent: no limit. */
+  readonly perOwner?: number
+}
+
 /**
  * Runs, and which worker executes each of them. Leases end by the clock of the store. A turn that is over,
  * however it ended, frees its conversation in the same step. What ends here without whoever executes it (`takeOver`,
@@ -52,14 +62,16 @@ export class RunRepo extends Context.Service<
   {
     /**
      * Stores a PENDING run. With `start` it is RUNNING for that worker at once, and true is answered, if
-     * its workspace has fewer than `perWorkspace` RUNNING ones and none that waits before it. Turns do not
-     * count, and always start. `events` are what the run told already.
+     * its workspace and its owner have fewer RUNNING ones of its kind than they may, and none waits before it in the
+     * workspace. `events` are what the run told already. With `mostPending` it is refused where as many of its kind
+     * wait in the workspace as its plan allows, exactly, also under concurrent creation.
      */
     readonly insert: (
       run: StoredRun,
-      start?: Claimant & { readonly perWorkspace: number },
-      events?: ReadonlyArray<EventBatch>
-    ) => Effect.Effect<boolean, ReferenceGone | Unavailable>
+      start?: Claimant & Shares,
+      events?: ReadonlyArray<EventBatch>,
+      mostPending?: ByPlan
+    ) => Effect.Effect<boolean, PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
     /** Tasks, newest first; `total` counts all that match, whatever `limit` and `offset`. */
     readonly list: (filter: {
@@ -72,14 +84,13 @@ export class RunRepo extends Context.Service<
       readonly offset: number
     }) => Effect.Effect<{ readonly runs: ReadonlyArray<StoredRun>; readonly total: number }, Unavailable>
     /**
-     * Takes up to `limit` PENDING runs and makes them RUNNING for the worker. Never more than
-     * `perWorkspace` of a workspace are RUNNING, however many claim at the same time; within a workspace the
-     * oldest come first, and workspaces take turns, those with the fewest RUNNING first. A workspace that
-     * another claim is just looking at may be left out. Turns are taken oldest first, without a limit per
-     * workspace.
+     * Takes up to `limit` PENDING runs of a kind and makes them RUNNING for the worker. Never more than
+     * `perWorkspace` of a workspace are RUNNING, nor `perOwner` of all that one user made, however many claim at the
+     * same time; within a workspace the oldest come first, and workspaces take turns, those with the fewest RUNNING
+     * first. A workspace that another claim is just looking at may be left out, and so may all of its owner.
      */
     readonly claim: (
-      options: Claimant & { readonly limit: number; readonly perWorkspace: number }
+      options: Claimant & Shares & { readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
     /**
      * Takes over up to `limit` RUNNING runs that are nobody's any more, of fewest losses first (`Schemas/RunLoss.ts`).

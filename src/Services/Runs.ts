@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { runOfJob } from "../Schemas/CronFire.ts"
 import {
   type Forbidden,
@@ -13,6 +14,7 @@ import {
   type Unavailable
 } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import { quotas } from "../Schemas/Quotas.ts"
 import {
   type CreateTask,
   type Run,
@@ -45,7 +47,7 @@ export class Runs extends Context.Service<
     readonly create: (
       user: User,
       input: CreateTask
-    ) => Effect.Effect<Run, AgentInactive | Forbidden | InvalidInput | Unavailable>
+    ) => Effect.Effect<Run, AgentInactive | Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     /**
      * Makes a run of a cron job now, whatever its schedule says, whether it is on, and whether a former run of
      * it is still active; the slots of the job go on as if nothing had happened, but one that comes while this
@@ -54,7 +56,7 @@ export class Runs extends Context.Service<
     readonly createOfJob: (
       user: User,
       id: CronJobId
-    ) => Effect.Effect<Run, AgentInactive | InvalidInput | NotFound | Unavailable>
+    ) => Effect.Effect<Run, AgentInactive | InvalidInput | NotFound | PlanLimitExceeded | Unavailable>
     /** A run with what came of it so far. */
     readonly get: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | Unavailable>
     /**
@@ -110,7 +112,7 @@ export class Runs extends Context.Service<
 
       const submit = (run: StoredRun) =>
         Effect.as(
-          engine.submit(run, (start) => repo.insert(run, start)),
+          engine.submit(run, (start) => repo.insert(run, start, [], quotas.pendingRuns)),
           toRun(run)
         )
 

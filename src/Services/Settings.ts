@@ -1,6 +1,8 @@
 import * as Context from "effect/Context"
+import type { RunKind } from "../Schemas/Run.ts"
 import { millisOf, type Whole } from "../Schemas/Setting.ts"
 import { type NameOf, settings } from "../Schemas/SettingsTable.ts"
+import type { Shares } from "./RunRepo.ts"
 
 const whole = (name: NameOf<Whole<number>>): number => settings[name].fallback
 
@@ -11,6 +13,7 @@ export interface SettingsShape {
   /** The name under which this process holds runs and turns. */
   readonly worker: string
   readonly leaseMillis: number
+  /** How many runs this process executes at once; more wait. */
   readonly runConcurrency: number
   /** How many chat turns this process answers at once; more wait. */
   readonly turnConcurrency: number
@@ -20,6 +23,12 @@ export interface SettingsShape {
   readonly journalMillis: number
   /** How many runs of one workspace execute at once, on all nodes together. */
   readonly runsPerWorkspace: number
+  /** How many chat turns of one workspace are answered at once, on all nodes together. */
+  readonly turnsPerWorkspace: number
+  /** How many runs, and as many turns, execute at once in all workspaces that one user made, on all nodes together. */
+  readonly runsPerOwner: number
+  /** For how long a run or turn may be worked on, all its executions together. */
+  readonly runMaxMillis: number
   /** How often in a row a run may lose its worker, as `Schemas/RunLoss.ts` counts it, before it is given up. */
   readonly maxCrashes: number
   /** How long a run waits for somebody to decide about a tool call. */
@@ -63,6 +72,9 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     eventMillis: time("AGENTD_EVENT_HOURS"),
     journalMillis: time("AGENTD_JOURNAL_HOURS"),
     runsPerWorkspace: whole("AGENTD_RUNS_PER_WORKSPACE"),
+    turnsPerWorkspace: whole("AGENTD_TURNS_PER_WORKSPACE"),
+    runsPerOwner: whole("AGENTD_RUNS_PER_OWNER"),
+    runMaxMillis: time("AGENTD_RUN_MAX_SECONDS"),
     maxCrashes: 4,
     approvalMillis: time("AGENTD_APPROVAL_HOURS"),
     drainMillis: time("AGENTD_DRAIN_SECONDS"),
@@ -81,3 +93,16 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     databaseTimeoutMillis: time("AGENTD_DATABASE_TIMEOUT_SECONDS")
   }
 }
+
+/** How many runs of a kind there may be at once, in a workspace and of an owner. */
+export const sharesOf = (
+  {
+    runsPerOwner,
+    runsPerWorkspace,
+    turnsPerWorkspace
+  }: Pick<SettingsShape, "runsPerOwner" | "runsPerWorkspace" | "turnsPerWorkspace">,
+  kind: RunKind
+): Required<Shares> => ({
+  perWorkspace: kind === "task" ? runsPerWorkspace : turnsPerWorkspace,
+  perOwner: runsPerOwner
+})

@@ -9,7 +9,11 @@ import type { Member, Plan, Role, Workspace, WorkspaceView } from "../Schemas/Wo
 export class WorkspaceRepo extends Context.Service<
   WorkspaceRepo,
   {
-    readonly insert: (workspace: Workspace) => Effect.Effect<void, Unavailable>
+    /**
+     * `createdBy` is who made it, for good: what runs in all workspaces of one maker has a limit (`RunRepo.claim`),
+     * whoever is a member by then. Null: nobody, and no such limit.
+     */
+    readonly insert: (workspace: Workspace, createdBy: UserId | null) => Effect.Effect<void, Unavailable>
     readonly find: (id: WorkspaceId) => Effect.Effect<Option.Option<Workspace>, Unavailable>
     /** As `find`, and nobody else locks or changes it before the surrounding transaction ends. */
     readonly lock: (id: WorkspaceId) => Effect.Effect<Option.Option<Workspace>, Unavailable>

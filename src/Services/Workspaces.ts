@@ -85,7 +85,7 @@ export class Workspaces extends Context.Service<
               const at = yield* now
               const id = yield* ids.make<WorkspaceId>("workspace")
               const workspace = newWorkspace({ id, name, plan: "free", at })
-              yield* repo.insert(workspace)
+              yield* repo.insert(workspace, user.id)
               if (!(yield* repo.addMember(id, user.id, "owner", at))) {
                 return yield* new Unauthenticated({ error: "the caller was deleted meanwhile" })
               }

@@ -180,7 +180,7 @@ const lost = Effect.fnUntraced(function* (options: { readonly hasStep: boolean }
       }
     }
   ]
-  yield* runs.insert(run, { worker: "gone", leaseMillis: 0, perWorkspace: 0 }, [first])
+  yield* runs.insert(run, { worker: "gone", leaseMillis: 0, perWorkspace: 1_000 }, [first])
   const gone = { id, worker: "gone", epoch: 1 }
   const says = (place: number, delta: string): NumberedEvent => ({
     id: place,

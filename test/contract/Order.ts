@@ -44,7 +44,7 @@ const startTurn = Effect.fnUntraced(function* (workspaceId: WorkspaceId, worker:
     id: yield* newId<RunId>("turn"),
     turn: { conversationId, replyId: yield* newId<MessageId>("message") }
   })
-  const started = yield* (yield* RunRepo).insert(turn, { worker, leaseMillis: minute, perWorkspace: 0 })
+  const started = yield* (yield* RunRepo).insert(turn, { worker, leaseMillis: minute, perWorkspace: 1_000 })
   assert.isTrue(started)
 })
 

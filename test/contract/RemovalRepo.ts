@@ -64,7 +64,7 @@ const startTurn = Effect.fnUntraced(function* (
   const turn = { conversationId, replyId: yield* newId<MessageId>("message") }
   const run = yield* newRun(workspaceId, { id: yield* newId<RunId>("turn"), turn })
   assert.isTrue(yield* (yield* ConversationRepo).claimTurn(conversationId, run.id))
-  yield* (yield* RunRepo).insert(run, { worker, leaseMillis: minute, perWorkspace: 0 })
+  yield* (yield* RunRepo).insert(run, { worker, leaseMillis: minute, perWorkspace: 1_000 })
   return run
 })
 

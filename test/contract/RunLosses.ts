@@ -35,7 +35,7 @@ const subject = Effect.fnUntraced(function* (count: number) {
     yield* runs.insert(yield* newRun(workspaceId, { id, turn }), {
       worker,
       leaseMillis: minute,
-      perWorkspace: 0
+      perWorkspace: 1_000
     })
     return id
   })

@@ -45,7 +45,7 @@ const subject = Effect.gen(function* () {
     const { id: conversationId } = yield* makeConversation(given.workspaceId)
     const turn = { conversationId, replyId: yield* newId<MessageId>("message") }
     const run = yield* newRun(given.workspaceId, { turn })
-    yield* runs.insert(run, { worker: a, leaseMillis: minute, perWorkspace: 0 })
+    yield* runs.insert(run, { worker: a, leaseMillis: minute, perWorkspace: 1_000 })
     yield* end({ ...run, epoch: 1 })
     return run
   })

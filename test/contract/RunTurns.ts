@@ -29,7 +29,7 @@ export const makeTurn = Effect.fnUntraced(function* (workspaceId: WorkspaceId, s
     turn: { conversationId, replyId: yield* newId<MessageId>("message") }
   })
   assert.isTrue(yield* conversations.claimTurn(conversationId, run.id))
-  const started = yield* runs.insert(run, start && { ...start, perWorkspace: 0 })
+  const started = yield* runs.insert(run, start && { ...start, perWorkspace: 1_000 })
   assert.strictEqual(started, start !== undefined)
   const other = yield* newId<RunId>("turn")
   /** Looks by claiming: what is free then is not any more. */
@@ -40,10 +40,10 @@ export const makeTurn = Effect.fnUntraced(function* (workspaceId: WorkspaceId, s
 const subject = Effect.gen(function* () {
   const given = yield* ofRuns
   const options = { limit: 100, leaseMillis: minute, kind: "turn" as const }
-  yield* given.runs.claim({ ...options, worker: "sweeper", perWorkspace: 0 })
+  yield* given.runs.claim({ ...options, worker: "sweeper", perWorkspace: 1_000 })
   yield* sweep("turn")
   const claimTurns = (worker: string, limit = 100) =>
-    given.runs.claim({ ...options, worker, limit, perWorkspace: 0 })
+    given.runs.claim({ ...options, worker, limit, perWorkspace: 1_000 })
   const takeTurns = (worker: string, maxCrashes = 3) =>
     given.runs.takeOver({ ...options, worker, maxCrashes })
   const start = (leaseMillis = minute): Claimant => ({ worker: given.a, leaseMillis })

@@ -16,7 +16,7 @@ export const suite = (it: It) =>
         const workspaces = yield* WorkspaceRepo
         const workspace = yield* newWorkspace
         assert.deepStrictEqual(yield* workspaces.find(workspace.id), Option.none())
-        yield* workspaces.insert(workspace)
+        yield* workspaces.insert(workspace, null)
         assert.deepStrictEqual(yield* workspaces.find(workspace.id), Option.some(workspace))
       })
     )
@@ -25,8 +25,8 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const workspaces = yield* WorkspaceRepo
         const [changed, other] = [yield* newWorkspace, yield* newWorkspace]
-        yield* workspaces.insert(changed)
-        yield* workspaces.insert(other)
+        yield* workspaces.insert(changed, null)
+        yield* workspaces.insert(other, null)
         assert.isTrue(yield* workspaces.setPlan(changed.id, "pro", at(7)))
         assert.deepStrictEqual(
           yield* workspaces.find(changed.id),
@@ -60,7 +60,7 @@ export const suite = (it: It) =>
         const workspaces = yield* WorkspaceRepo
         const user = yield* makeUser
         const made = yield* Effect.replicateEffect(newWorkspace, 4)
-        yield* Effect.forEach(made, workspaces.insert)
+        yield* Effect.forEach(made, (one) => workspaces.insert(one, null))
         const own = made.filter((_, index) => index !== 1)
         yield* Effect.forEach(own, ({ id }) => workspaces.addMember(id, user.id, "member", at()))
         const page = (range: { userId?: UserId; after?: WorkspaceId | null; limit?: number }) =>
@@ -81,7 +81,7 @@ export const suite = (it: It) =>
         const workspaces = yield* WorkspaceRepo
         const [ann, bob] = [yield* makeUser, yield* makeUser]
         const made = yield* Effect.replicateEffect(newWorkspace, 4)
-        yield* Effect.forEach(made, workspaces.insert)
+        yield* Effect.forEach(made, (one) => workspaces.insert(one, null))
         const [alone, withMember, shared, member] = made.map(({ id }) => id) as [
           WorkspaceId,
           WorkspaceId,
@@ -179,7 +179,7 @@ export const suite = (it: It) =>
         const [user, other] = [yield* makeUser, yield* makeUser]
         const insert = Effect.fnUntraced(function* (createdAt: Date) {
           const workspace = { ...(yield* newWorkspace), createdAt }
-          yield* workspaces.insert(workspace)
+          yield* workspaces.insert(workspace, null)
           return workspace
         })
         const [young, old] = [yield* insert(at(2)), yield* insert(at(1))]
@@ -205,8 +205,8 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const workspaces = yield* WorkspaceRepo
         const [changed, other] = [yield* newWorkspace, yield* newWorkspace]
-        yield* workspaces.insert(changed)
-        yield* workspaces.insert(other)
+        yield* workspaces.insert(changed, null)
+        yield* workspaces.insert(other, null)
         assert.isTrue(
           yield* workspaces.update(changed.id, { name: `${unicode}!`, defaultProviderKeyId: null }, at(7))
         )
@@ -265,7 +265,7 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const workspaces = yield* WorkspaceRepo
         const workspace = yield* newWorkspace
-        yield* workspaces.insert(workspace)
+        yield* workspaces.insert(workspace, null)
         const seen = yield* readsWhileLocked(
           workspaces.lock(workspace.id),
           workspaces.setPlan(workspace.id, "pro", at(9))

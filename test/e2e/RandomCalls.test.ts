@@ -5,7 +5,7 @@ import * as Random from "effect/Random"
 import { makeNodes } from "../Layers/Repo/RunNodes.ts"
 import * as Acknowledged from "../support/Acknowledged.ts"
 import { makeOperations, type World } from "../support/Callers.ts"
-import { makeAgent, makeConversation, makeUser, makeWorkspace } from "../support/Fixtures.ts"
+import { makeAgent, makeConversation, makeUser, makeWorkspace, makeWorkspaceOf } from "../support/Fixtures.ts"
 import * as Invariants from "../support/Invariants.ts"
 import * as Postgres from "../support/Postgres.ts"
 
@@ -15,7 +15,13 @@ const seconds = Number(process.env.AGENTD_TEST_SECONDS ?? 20)
 const callers = 12
 /** How much longer a slow machine gets until each kind of call was done once. */
 const mostMoreMillis = 60_000
-const bounds: Invariants.Bounds = { perWorkspace: 3, eventMillis: 1_000, journalMillis: 3_000 }
+const bounds: Invariants.Bounds = {
+  perWorkspace: 3,
+  turnsPerWorkspace: 2,
+  perOwner: 4,
+  eventMillis: 1_000,
+  journalMillis: 3_000
+}
 
 /** How often each of them is chosen beside the others. */
 const weights = {
@@ -46,8 +52,9 @@ const chosen = names.flatMap((name) => Array.from({ length: weights[name] }, () 
 const fenced: ReadonlyArray<Name> = ["record", "append", "finish", "answer", "park"]
 
 const makeWorld = Effect.gen(function* () {
-  const workspaces = yield* Effect.replicateEffect(makeWorkspace, 3)
   const { id: userId } = yield* makeUser
+  const ofOne = yield* Effect.replicateEffect(makeWorkspaceOf(userId), 2)
+  const workspaces = [...ofOne, yield* makeWorkspace]
   const agents = yield* Effect.forEach(workspaces, (workspaceId) => makeAgent(workspaceId))
   const conversations = yield* Effect.forEach([...workspaces, ...workspaces], (workspaceId) =>
     makeConversation(workspaceId, { ownerId: userId })

@@ -57,7 +57,8 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
   const removals = yield* RemovalRepo
   const [approvals, chats, events] = [yield* ApprovalRepo, yield* ConversationRepo, yield* RunEventRepo]
   const [agentRepo, journal, transaction] = [yield* AgentRepo, yield* RunJournal, yield* Transaction]
-  const { perWorkspace } = bounds
+  const { perOwner, perWorkspace, turnsPerWorkspace } = bounds
+  const shares = { task: { perOwner, perWorkspace }, turn: { perOwner, perWorkspace: turnsPerWorkspace } }
   const { held, hold, write } = yield* HeldRuns.make(worker, acknowledged)
 
   const outcomeOf = ({ epoch, id }: Execution) =>
@@ -93,14 +94,12 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
       const agentId = yield* pick(agents)
       const run = yield* newRun(yield* pick(workspaces), { agentId, createdAt: new Date() })
       acknowledged.made(run.id, null)
-      const start = isStarted ? { worker, leaseMillis, perWorkspace } : undefined
-      const isRunning = yield* Effect.catchTag(
-        runs.insert(run, start, [[eventOf(1)]]),
-        "ReferenceGone",
-        (gone) =>
-          // An agent that is gone takes no runs.
-          goneAgents.has(agentId) ? Effect.succeed(undefined) : Effect.die(gone)
-      )
+      const start = isStarted ? { worker, leaseMillis, ...shares.task } : undefined
+      const isRunning = yield* Effect.catchTags(runs.insert(run, start, [[eventOf(1)]]), {
+        PlanLimitExceeded: (refused) => Effect.die(refused),
+        // An agent that is gone takes no runs.
+        ReferenceGone: (gone) => (goneAgents.has(agentId) ? Effect.succeed(undefined) : Effect.die(gone))
+      })
       if (isRunning === undefined) return false
       world.runs.push(run.id)
       acknowledged.batch(run.id, [eventOf(1)])
@@ -112,21 +111,20 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
     const { id: conversationId, workspaceId } = yield* pick(conversations)
     const turn = { conversationId, replyId: yield* newId<MessageId>("message") }
     const run = yield* newRun(workspaceId, { id: yield* newId<RunId>("turn"), turn, createdAt: new Date() })
-    const start = (yield* isLucky(60)) ? { worker, leaseMillis, perWorkspace: 0 } : undefined
+    const start = (yield* isLucky(60)) ? { worker, leaseMillis, ...shares.turn } : undefined
     acknowledged.made(run.id, conversationId)
     const message = yield* newMessage({ createdAt: new Date() })
-    const isBegun = yield* transaction.atomically(
+    const begun = yield* transaction.atomically(
       Effect.gen(function* () {
-        if (!(yield* chats.claimTurn(conversationId, run.id))) return false
+        if (!(yield* chats.claimTurn(conversationId, run.id))) return undefined
         yield* chats.addMessage(conversationId, message)
-        yield* Effect.orDie(runs.insert(run, start, [[eventOf(1)]]))
-        return true
+        return { isRunning: yield* Effect.orDie(runs.insert(run, start, [[eventOf(1)]])) }
       })
     )
-    if (!isBegun) return false
+    if (begun === undefined) return false
     world.runs.push(run.id)
     acknowledged.batch(run.id, [eventOf(1)])
-    if (start !== undefined) hold({ ...run, epoch: 1 }, 2)
+    if (begun.isRunning) hold({ ...run, epoch: 1 }, 2)
     return true
   })
 
@@ -163,8 +161,9 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
     start: insert(true),
     begin,
     claim: Effect.gen(function* () {
-      const claimant = { worker, kind: yield* kind, leaseMillis, perWorkspace, limit: 1 + (yield* below(4)) }
-      return takeUp(yield* runs.claim(claimant))
+      const chosen = yield* kind
+      const claimant = { worker, kind: chosen, leaseMillis, limit: 1 + (yield* below(4)) }
+      return takeUp(yield* runs.claim({ ...claimant, ...shares[chosen] }))
     }),
     takeOver: Effect.gen(function* () {
       const claimant = { worker, kind: yield* kind, leaseMillis, maxCrashes, limit: 1 + (yield* below(3)) }

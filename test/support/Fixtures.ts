@@ -63,9 +63,15 @@ export const newWorkspace = Effect.gen(function* () {
   return workspace
 })
 
-export const makeWorkspace = Effect.gen(function* () {
-  const workspace = yield* newWorkspace
-  yield* (yield* WorkspaceRepo).insert(workspace)
+/** Of nobody, and so without a limit that it shares with others. */
+export const makeWorkspace = Effect.suspend(() => makeWorkspaceOf(null))
+
+export const makeWorkspaceOf = Effect.fnUntraced(function* (
+  createdBy: UserId | null,
+  given: Partial<Workspace> = {}
+) {
+  const workspace = { ...(yield* newWorkspace), ...given }
+  yield* (yield* WorkspaceRepo).insert(workspace, createdBy)
   return workspace.id
 })
 

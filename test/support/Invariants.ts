@@ -1,9 +1,14 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 
-/** How long ago what `prune` forgets is over at least, and how many tasks of a workspace run at most. */
+/**
+ * How long ago what `prune` forgets is over at least, and how many runs of a kind are RUNNING at most in a workspace and
+ * in all that one user made.
+ */
 export interface Bounds {
   readonly perWorkspace: number
+  readonly turnsPerWorkspace: number
+  readonly perOwner: number
   readonly eventMillis: number
   readonly journalMillis: number
 }
@@ -12,14 +17,15 @@ export interface Bounds {
  * What is wrong at one moment: one statement sees one snapshot, however many write meanwhile. Empty when all
  * invariants hold.
  */
-export const problems = ({ eventMillis, journalMillis, perWorkspace }: Bounds) =>
+export const problems = ({ eventMillis, journalMillis, perOwner, perWorkspace, turnsPerWorkspace }: Bounds) =>
   Effect.gen(function* () {
     const sql = yield* PgClient
     const found = yield* sql<{ problem: string }>`
       with counted as (
-        select w.id, count(r.id) filter (where r.status = 'PENDING')::int as queued,
+        select w.id, w.created_by, k.kind, count(r.id) filter (where r.status = 'PENDING')::int as queued,
           count(r.id) filter (where r.status = 'RUNNING')::int as running
-        from workspaces w left join runs r on r.workspace_id = w.id and r.kind = 'task' group by w.id
+        from workspaces w cross join (values ('task'), ('turn')) k (kind)
+        left join runs r on r.workspace_id = w.id and r.kind = k.kind group by w.id, k.kind
       ), active as (
         select id, conversation_id from runs
         where kind = 'turn' and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
@@ -27,13 +33,16 @@ export const problems = ({ eventMillis, journalMillis, perWorkspace }: Bounds) =
         select run_id, first_id, last_id, lag(last_id) over (partition by run_id order by first_id) as before
         from run_events
       )
-      select format('run_slots: %s counts %s waiting and %s running, and has %s and %s', s.workspace_id, s.queued,
-        s.running, c.queued, c.running) as problem
-      from counted c full join run_slots s on s.workspace_id = c.id
-      where (s.queued, s.running) is distinct from (c.queued, c.running)
+      select format('run_slots: %s counts %s %ss waiting and %s running, and has %s and %s', s.workspace_id, s.queued,
+        s.kind, s.running, c.queued, c.running) as problem
+      from counted c full join run_slots s on s.workspace_id = c.id and s.kind = c.kind
+      where (s.queued, s.running, s.owner_id) is distinct from (c.queued, c.running, c.created_by)
       union all
-      select format('limit: %s are running in %s', running, id) from counted
-      where running > ${perWorkspace}::int
+      select format('limit: %s %ss are running in %s', running, kind, id) from counted
+      where running > case kind when 'task' then ${perWorkspace}::int else ${turnsPerWorkspace}::int end
+      union all
+      select format('limit: %s %ss are running of %s', sum(running), kind, created_by) from counted
+      where created_by is not null group by created_by, kind having sum(running) > ${perOwner}::int
       union all
       select format('turn: %s is active, and %s names %s', a.id, a.conversation_id, c.turn_id)
       from active a left join conversations c on c.id = a.conversation_id where c.turn_id is distinct from a.id

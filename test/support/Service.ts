@@ -13,6 +13,7 @@ import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { ModelChoice } from "../../src/Schemas/ModelChoice.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
+import { newWorkspace } from "../../src/Schemas/Workspace.ts"
 import { Auth } from "../../src/Services/Auth.ts"
 import { now } from "../../src/Services/CurrentTime.ts"
 import { Ids } from "../../src/Services/Ids.ts"
@@ -131,14 +132,8 @@ export const makeTenant = Effect.fn("makeTenant")(function* () {
   const user: User = { id, email: `${id}@example.org` as Email, createdAt: at }
   const workspaceId = yield* ids.make<WorkspaceId>("workspace")
   yield* users.insert(user)
-  yield* workspaces.insert({
-    id: workspaceId,
-    name: "w",
-    plan: "free",
-    defaultProviderKeyId: null,
-    createdAt: at,
-    updatedAt: at
-  })
+  const workspace = newWorkspace({ id: workspaceId, name: "w", plan: "free", at })
+  yield* workspaces.insert(workspace, user.id)
   yield* workspaces.addMember(workspaceId, user.id, "owner", at)
   const auth = yield* Auth
   const { secret } = yield* auth.issue({ userId: user.id, name: "test", expiresAt: null })

@@ -5,9 +5,10 @@ import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import { RunRepo } from "../RunRepo.ts"
-import { Settings } from "../Settings.ts"
+import { Settings, sharesOf } from "../Settings.ts"
 import type { Executions } from "./Executions.ts"
 import type { Outages } from "./Outages.ts"
+import type { Queue } from "./Queue.ts"
 
 /** The safety net for lost signals, and how often leases are looked at that others let end. */
 const pollMillis = 1_000
@@ -22,10 +23,12 @@ export const start = Effect.fnUntraced(function* (options: {
   readonly executions: Executions
   readonly outages: Outages
   readonly awake: Latch.Latch
+  readonly queue: Queue
 }) {
-  const { awake, executions, kind, outages } = options
+  const { awake, executions, kind, outages, queue } = options
   const repo = yield* RunRepo
-  const { leaseMillis, maxCrashes, runsPerWorkspace, worker } = yield* Settings
+  const settings = yield* Settings
+  const { leaseMillis, maxCrashes, worker } = settings
   const claimant = { worker, leaseMillis, kind }
   const wanted = queryLimit(options.most, kind)
 
@@ -42,7 +45,11 @@ export const start = Effect.fnUntraced(function* (options: {
       return taken.length === reserved
     }).pipe(Effect.uninterruptible, Effect.repeat({ while: (isMore) => isMore }))
 
-  const claim = fill((limit) => repo.claim({ ...claimant, limit, perWorkspace: runsPerWorkspace }))
+  const claim = fill((limit) =>
+    Effect.tap(repo.claim({ ...claimant, ...sharesOf(settings, kind), limit }), ({ length }) =>
+      length > 0 ? queue.seen : Effect.void
+    )
+  )
   const takeOver = fill((limit) =>
     Effect.flatMap(outages.millisAgo, (awayMillis) =>
       repo.takeOver({ ...claimant, limit, maxCrashes, awayMillis })

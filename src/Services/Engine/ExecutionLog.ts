@@ -16,7 +16,7 @@ import {
   tell
 } from "../../Schemas/RunEvent.ts"
 import { addUsage, noUsage, type Usage } from "../../Schemas/Usage.ts"
-import { now } from "../CurrentTime.ts"
+import { monotonicMillis, now } from "../CurrentTime.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
 import { RunJournal } from "../RunJournal.ts"
 import type { Execution } from "../RunRepo.ts"
@@ -40,11 +40,16 @@ export interface ExecutionLog {
   readonly usage: () => Usage
   /** When it first said something in this execution. */
   readonly firstTokenAt: () => Date | null
+  /** For how long the run has been worked on, all its executions together. */
+  readonly workedMillis: Effect.Effect<number>
   /**
    * Goes on behind these steps: what was told of an answer that is asked for again is taken back. Before anything is
    * emitted.
    */
-  readonly resume: (steps: ReadonlyMap<number, JournalStep>) => Effect.Effect<void, OwnershipLost>
+  readonly resume: (
+    steps: ReadonlyMap<number, JournalStep>,
+    workedMillis?: number
+  ) => Effect.Effect<void, OwnershipLost>
   /**
    * Keeps it with the next write, or by itself after 250 ms; the first at once, if somebody watches elsewhere.
    * What was told of before is left out.
@@ -132,6 +137,9 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
   let hasFlushed = false
   let firstTokenAt: Date | null = null
   let usage = noUsage
+  const begunAt = yield* monotonicMillis
+  let workedBefore = 0
+  const workedMillis = Effect.map(monotonicMillis, (at) => workedBefore + at - begunAt)
 
   const tryToWrite = <E>(
     save: (batches: ReadonlyArray<EventBatch>) => Effect.Effect<boolean, E>,
@@ -169,7 +177,9 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
     execution,
     usage: () => usage,
     firstTokenAt: () => firstTokenAt,
-    resume: Effect.fnUntraced(function* (steps) {
+    workedMillis,
+    resume: Effect.fnUntraced(function* (steps, workedMillis = 0) {
+      workedBefore = workedMillis
       const answers = answersOf(steps.values())
       usage = answers.usage
       const told = pending.voidBehind(answers.count)
@@ -192,7 +202,8 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
       })
     },
     record: Effect.fnUntraced(function* (index, step) {
-      yield* write((batches) => journals.record(execution, index, step, batches))
+      const worked = yield* workedMillis
+      yield* write((batches) => journals.record(execution, index, step, batches, worked))
       if (step.type === "model") usage = addUsage(usage, step.usage)
     }),
     write,

@@ -7,7 +7,7 @@ import type * as Scope from "effect/Scope"
 import * as Capacity from "../../Schemas/Capacity.ts"
 import type { OwnershipLost } from "../../Schemas/Execution.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
-import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
+import type { StoredRun } from "../../Schemas/Run.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
 import type { Renewal } from "../RunRepo.ts"
@@ -52,18 +52,16 @@ export interface Executions {
 }
 
 export const make: (options: {
-  readonly kind: RunKind
   readonly most: number
   readonly leaseMillis: number
   readonly execute: (run: StoredRun, listener?: EventListener) => Effect.Effect<void, OwnershipLost>
   /** No further step begins in what is executed. */
   readonly stopSteps: Effect.Effect<void>
-  /** A place fell free that somebody may wait for. */
-  readonly freed: Effect.Effect<unknown>
+  /** A place fell free; all were taken, or not. */
+  readonly freed: (wasFull: boolean) => Effect.Effect<unknown>
 }) => Effect.Effect<Executions, never, Scope.Scope> = Effect.fnUntraced(function* ({
   execute,
   freed,
-  kind,
   leaseMillis,
   most,
   stopSteps
@@ -88,10 +86,9 @@ export const make: (options: {
 
   const ended = (run: StoredRun, listener: EventListener | undefined) =>
     Effect.suspend(() => {
-      // Turns wait only where all places were taken; tasks also for others of their workspace.
-      const isAwaited = kind === "task" || Capacity.free(capacity) <= 0
+      const wasFull = Capacity.free(capacity) <= 0
       capacity = Capacity.vacate(capacity, run)
-      return Effect.andThen(listener?.end ?? Effect.void, isAwaited ? freed : Effect.void)
+      return Effect.andThen(listener?.end ?? Effect.void, freed(wasFull))
     })
 
   const fork = (run: StoredRun, listener: EventListener | undefined) =>

@@ -14,6 +14,7 @@ import * as Leases from "./Leases.ts"
 import type { EventListener } from "./LiveEvents.ts"
 import { LocalExecutors } from "./LocalExecutors.ts"
 import * as Outages from "./Outages.ts"
+import * as Queue from "./Queue.ts"
 import { Work } from "./Work.ts"
 
 /**
@@ -53,22 +54,26 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
         return status === "COMPLETED" || status === "FAILED" ? Metrics.countEnds(kind, status) : Effect.void
       })
     )
+  const queue = Queue.make()
+  // Turns begin as they are made, as a rule: the end of one is to cost no query that finds nothing.
+  const isAwaited = kind === "task" ? Effect.succeed(true) : queue.mayWait
   const executions = yield* Executions.make({
-    kind,
     most,
     leaseMillis,
     execute,
     stopSteps,
-    freed: awake.open
+    freed: (wasFull) => Effect.when(awake.open, wasFull ? Effect.succeed(true) : isAwaited)
   })
   yield* Metrics.observe(Metrics.nodeRuns, { kind }, () => executions.held().length)
   yield* Metrics.observe(Metrics.nodePlaces, { kind }, () => most)
   const outages = Outages.make(renewMillis(leaseMillis))
-  yield* Claims.start({ kind, most, executions, outages, awake })
+  yield* Claims.start({ kind, most, executions, outages, awake, queue })
   const leases = yield* Leases.start(executions, outages)
   yield* (yield* signals.subscribe).pipe(
     Stream.runForEach((signal) => {
-      if (signal.type === "runs") return (signal.kind ?? kind) === kind ? awake.open : Effect.void
+      if (signal.type === "runs") {
+        return (signal.kind ?? kind) === kind ? Effect.andThen(queue.seen, awake.open) : Effect.void
+      }
       return signal.type === "run" ? leases.check(signal.id) : Effect.void
     }),
     Effect.forkScoped

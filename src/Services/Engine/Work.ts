@@ -5,11 +5,12 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { toPrompt } from "../../Schemas/Conversation.ts"
 import type { OwnershipLost } from "../../Schemas/Execution.ts"
+import { workedTooLong } from "../../Schemas/Limits.ts"
 import { modelChoice } from "../../Schemas/ModelChoice.ts"
 import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
 import { AgentRepo } from "../AgentRepo.ts"
 import { ConversationRepo } from "../ConversationRepo.ts"
-import { RunJournal } from "../RunJournal.ts"
+import { type Progress, RunJournal } from "../RunJournal.ts"
 import { Settings } from "../Settings.ts"
 import { ToolSource } from "../ToolSource.ts"
 import { AgentLoop, type LoopResult } from "./AgentLoop.ts"
@@ -95,14 +96,19 @@ const answered = Effect.fnUntraced(function* (
   } satisfies Finish.Ending
 })
 
-/** Looks up what the run needs, and lets the agent loop go on behind its last finished step. */
+const nothingDone: Progress = { steps: new Map(), workedMillis: 0 }
+
+/**
+ * Looks up what the run needs, and lets the agent loop go on behind its last finished step, for as long as it may be
+ * worked on.
+ */
 const makePerform = Effect.gen(function* () {
   const agents = yield* AgentRepo
   const conversations = yield* ConversationRepo
   const journals = yield* RunJournal
   const loop = yield* AgentLoop
   const permissions = yield* Permissions.make
-  const { historyTokens } = yield* Settings
+  const { historyTokens, runMaxMillis } = yield* Settings
   const toolSource = yield* ToolSource
 
   const messagesOf = Effect.fnUntraced(function* ({ prompt, turn }: StoredRun) {
@@ -123,18 +129,23 @@ const makePerform = Effect.gen(function* () {
   })
 
   return Effect.fn("Engine.perform")(function* (run: StoredRun, log: ExecutionLog.ExecutionLog) {
-    const finished = ExecutionLog.isFirst(run)
-      ? new Map()
-      : yield* untilDraining(patiently(journals.steps(run.id)))
-    yield* log.resume(finished)
-    const found = yield* untilDraining(patiently(lookUp(run)))
-    return yield* loop.answer({
-      ...found,
-      access: accessOf(toolSource, run),
-      finished,
-      log,
-      key: run.id,
-      messageId: run.turn?.replyId ?? null
+    const progress = ExecutionLog.isFirst(run)
+      ? nothingDone
+      : yield* untilDraining(patiently(journals.progress(run.id)))
+    yield* log.resume(progress.steps, progress.workedMillis)
+    const answer = Effect.flatMap(untilDraining(patiently(lookUp(run))), (found) =>
+      loop.answer({
+        ...found,
+        access: accessOf(toolSource, run),
+        finished: progress.steps,
+        log,
+        key: run.id,
+        messageId: run.turn?.replyId ?? null
+      })
+    )
+    return yield* Effect.timeoutOrElse(answer, {
+      duration: Math.max(0, runMaxMillis - (yield* log.workedMillis)),
+      orElse: () => workedTooLong(runMaxMillis)
     })
   })
 })

@@ -8,7 +8,7 @@ import { at, makeWorkspace } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { counts, makeNodes, newRun, watched } from "./RunNodes.ts"
 
-const none = { most: 0, running: 0, open: 0, wrong: 0 }
+const none = { most: 0, mostOfOwner: 0, running: 0, open: 0, wrong: 0 }
 const remove = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
   const sql = yield* PgClient
   yield* sql`delete from workspaces where id = ${workspaceId}`
@@ -27,7 +27,11 @@ const suite = () => {
             const repo = yield* RunRepo
             const workspaceId = yield* makeWorkspace
             const expect = Effect.fnUntraced(function* (running: number, open: number, what: string) {
-              assert.deepStrictEqual(yield* counts, { most: running, running, open, wrong: 0 }, what)
+              assert.deepStrictEqual(
+                yield* counts,
+                { most: running, mostOfOwner: 0, running, open, wrong: 0 },
+                what
+              )
             })
             const claim = (leaseMillis: number) =>
               repo.claim({ worker: "w", limit: 2, leaseMillis, perWorkspace: 8 })

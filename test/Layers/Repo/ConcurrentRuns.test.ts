@@ -90,7 +90,7 @@ const suite = () => {
         assert.deepStrictEqual([most, wrong], [8, 0])
         assert.deepStrictEqual(result.flat(2).sort(), idsOf(made).sort())
         assert.isAbove(result[0].filter(({ length }) => length > 0).length, 1, "only one worker had any")
-        assert.deepStrictEqual(last, { most: 0, running: 0, open: 0, wrong: 0 })
+        assert.deepStrictEqual(last, { most: 0, mostOfOwner: 0, running: 0, open: 0, wrong: 0 })
         assert.deepStrictEqual(yield* on(1, statuses), [{ status: "COMPLETED", attempts: 1, count: 200 }])
       })
   )
@@ -129,7 +129,7 @@ const suite = () => {
       assert.isAbove(direct, 0)
       const executed = result.flat(2)
       assert.deepStrictEqual([executed.length, new Set(executed).size], [200, 200])
-      assert.deepStrictEqual(last, { most: 0, running: 0, open: 0, wrong: 0 })
+      assert.deepStrictEqual(last, { most: 0, mostOfOwner: 0, running: 0, open: 0, wrong: 0 })
       assert.deepStrictEqual(yield* on(1, statuses), [{ status: "COMPLETED", attempts: 1, count: 200 }])
     })
   )
@@ -143,7 +143,13 @@ const suite = () => {
         Effect.flatMap(RunRepo, (repo) => repo.insert(newRun(workspaceId), start))
       )
       assert.strictEqual(started.filter((now) => now).length, perWorkspace)
-      assert.deepStrictEqual(yield* on(1, counts), { most: 8, running: 8, open: 40, wrong: 0 })
+      assert.deepStrictEqual(yield* on(1, counts), {
+        most: 8,
+        mostOfOwner: 0,
+        running: 8,
+        open: 40,
+        wrong: 0
+      })
     })
   )
 

@@ -25,6 +25,7 @@ import * as RunEvents from "../../contract/RunEvents.ts"
 import * as RunFairness from "../../contract/RunFairness.ts"
 import * as RunJournal from "../../contract/RunJournal.ts"
 import * as RunLosses from "../../contract/RunLosses.ts"
+import * as RunOwners from "../../contract/RunOwners.ts"
 import * as RunPrune from "../../contract/RunPrune.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
 import * as RunTakeOver from "../../contract/RunTakeOver.ts"
@@ -54,7 +55,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   CronFireRepo: [CronFireRepo],
   ConnectorRepo: [ConnectorRepo],
   ConversationRepo: [ConversationRepo, ConversationTurns],
-  RunRepo: [RunRepo, RunClaims, RunFairness, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
+  RunRepo: [RunRepo, RunClaims, RunFairness, RunOwners, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
   RunCounts: [RunCounts],
   RunJournal: [RunJournal, RunTurns],
   RunEventRepo: [RunEvents, RunPrune],

@@ -22,7 +22,7 @@ const makeTurn = Effect.gen(function* () {
   const turn = { conversationId: id, replyId: yield* newId<MessageId>("message") }
   const run = { ...newRun(workspaceId), turn }
   assert.isTrue(yield* (yield* ConversationRepo).claimTurn(id, run.id))
-  yield* (yield* RunRepo).insert(run, { worker: "w", leaseMillis: minute, perWorkspace: 0 })
+  yield* (yield* RunRepo).insert(run, { worker: "w", leaseMillis: minute, perWorkspace: 1_000 })
   return { execution: { id: run.id, worker: "w", epoch: 1 }, id, run }
 })
 
@@ -106,7 +106,8 @@ const suite = () => {
       const next = { ...turn.run, id: `turn_0${turn.run.id.slice(5)}` as RunId }
       const begin = Effect.gen(function* () {
         const begun = yield* (yield* ConversationRepo).claimTurn(turn.id, next.id)
-        if (begun) yield* (yield* RunRepo).insert(next, { worker: "w", leaseMillis: minute, perWorkspace: 0 })
+        if (begun)
+          yield* (yield* RunRepo).insert(next, { worker: "w", leaseMillis: minute, perWorkspace: 1_000 })
         return begun
       })
       const holding = Effect.gen(function* () {

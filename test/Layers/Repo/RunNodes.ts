@@ -1,4 +1,5 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert } from "@effect/vitest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -73,20 +74,35 @@ export const newRun = (workspaceId: WorkspaceId): StoredRun => ({
   connectorIds: null
 })
 
-/** What the server holds at one moment: `wrong` counts the workspaces whose counts differ from their runs. */
+/**
+ * What the server holds at one moment: `wrong` counts the workspaces whose counts differ from their runs, by kind;
+ * `mostOfOwner` run at once in the workspaces of one maker.
+ */
+interface Counts {
+  readonly most: number
+  readonly mostOfOwner: number
+  readonly running: number
+  readonly open: number
+  readonly wrong: number
+}
+
 export const counts = Effect.gen(function* () {
   const sql = yield* PgClient
-  const [row] = yield* sql<{ most: number; running: number; open: number; wrong: number }>`
+  const [row] = yield* sql<Counts>`
     with real as (
-      select w.id, count(r.id) filter (where r.status = 'PENDING')::int as queued,
+      select w.id, w.created_by, k.kind, count(r.id) filter (where r.status = 'PENDING')::int as queued,
         count(r.id) filter (where r.status = 'RUNNING')::int as running
-      from workspaces w left join runs r on r.workspace_id = w.id group by w.id)
+      from workspaces w cross join (values ('task'), ('turn')) k (kind)
+      left join runs r on r.workspace_id = w.id and r.kind = k.kind group by w.id, k.kind)
     select coalesce(max(real.running), 0)::int as most, coalesce(sum(real.running), 0)::int as running,
       coalesce(sum(real.running + real.queued), 0)::int as open,
-      (select count(*)::int from real full join run_slots s on s.workspace_id = real.id
+      (select coalesce(max(each.running), 0)::int from (
+        select sum(running) as running from real where created_by is not null group by created_by, kind) each)
+        as "mostOfOwner",
+      (select count(*)::int from real full join run_slots s on s.workspace_id = real.id and s.kind = real.kind
         where (s.queued, s.running) is distinct from (real.queued, real.running)) as wrong
     from real`
-  return row ?? { most: Number.NaN, running: Number.NaN, open: Number.NaN, wrong: Number.NaN }
+  return row ?? assert.fail()
 })
 
 /** Does the work, and looks at the counts all the time until it is done, and once more then. */
@@ -100,6 +116,7 @@ export const watched = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect
   return {
     last,
     most: Math.max(...seen.map(({ most }) => most)),
+    mostOfOwner: Math.max(...seen.map(({ mostOfOwner }) => mostOfOwner)),
     result,
     wrong: Math.max(...seen.map(({ wrong }) => wrong))
   }

@@ -57,9 +57,11 @@ const moves = (from: Node, to: Node) =>
       assert.deepStrictEqual(after.rows, content.rows)
       assert.deepStrictEqual(after.schema, before.schema)
       const slots = yield* sql`
-        select workspace_id, queued, running from run_slots
-        except select workspace_id, count(*) filter (where kind = 'task' and status = 'PENDING'),
-          count(*) filter (where kind = 'task' and status = 'RUNNING') from runs group by 1`
+        select workspace_id, kind, queued, running from run_slots
+        except select w.id, k.kind, count(r.id) filter (where r.status = 'PENDING'),
+          count(r.id) filter (where r.status = 'RUNNING')
+        from workspaces w cross join (values ('task'), ('turn')) k (kind)
+        left join runs r on r.workspace_id = w.id and r.kind = k.kind group by 1, 2`
       assert.deepStrictEqual(slots, [])
       const [next] = yield* sql`
         insert into messages (id, conversation_id, role, content, created_at)

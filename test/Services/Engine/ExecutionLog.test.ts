@@ -56,6 +56,7 @@ const subject = Effect.fnUntraced(function* (told: Told = nothingTold) {
     },
     journals: {
       steps: never,
+      progress: never,
       record: (_execution, _index, _step, batches = []) =>
         Effect.sync(() => {
           appended.push(idsOf(batches))

@@ -62,7 +62,7 @@ describe("An executor that starts", () => {
   it.effect("goes on at once with the turns that a former process of its name held", () =>
     Effect.gen(function* () {
       const { makeTurn, model } = yield* subject
-      const id = yield* makeTurn({ worker: "two", leaseMillis, perWorkspace: 0 })
+      const id = yield* makeTurn({ worker: "two", leaseMillis, perWorkspace: 1_000 })
       yield* startNode("two", Engine.layerTurns)
       yield* withinOneMilli
       assert.deepInclude(yield* stored(id), { status: "RUNNING", attempts: 2, epoch: 2 })

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { RunId } from "../../../Schemas/Ids.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
 import { isLatest, keepEvents, Store } from "./Store.ts"
 
@@ -8,14 +9,20 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
     const { steps } = tables
+
+    const progress = (run: RunId) => {
+      const kept = Array.from(steps.get(run) ?? []).sort(([a], [b]) => a - b)
+      return {
+        steps: new Map(kept.map(([index, { step }]) => [index, step])),
+        workedMillis: Math.max(0, ...kept.map(([, { workedMillis }]) => workedMillis))
+      }
+    }
+
     return guard(
       RunJournal.of({
-        steps: (run) =>
-          Effect.sync(() => {
-            const kept = Array.from(steps.get(run) ?? []).sort(([a], [b]) => a - b)
-            return new Map(kept.map(([index, { step }]) => [index, step]))
-          }),
-        record: (execution, index, step, events) =>
+        progress: (run) => Effect.sync(() => progress(run)),
+        steps: (run) => Effect.sync(() => progress(run).steps),
+        record: (execution, index, step, events, worked = 0) =>
           Effect.sync(() => {
             if (!isLatest(tables, execution)) return false
             const known = steps.get(execution.id)
@@ -23,7 +30,8 @@ export const layer = Layer.effect(
             if (written !== undefined && written.epoch !== execution.epoch) return false
             keepEvents(tables, execution.id, events)
             if (written !== undefined) return true
-            steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch }))
+            const workedMillis = Math.round(worked)
+            steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch, workedMillis }))
             const run = tables.runs.get(execution.id)
             if (run !== undefined && step.type === "model" && step.answeredBy !== undefined) {
               tables.runs.set(run.id, { ...run, answeredBy: step.answeredBy })

@@ -38,12 +38,20 @@ export interface Membership {
   readonly createdAt: Date
 }
 
+export interface KeptStep {
+  readonly step: JournalStep
+  readonly epoch: number
+  readonly workedMillis: number
+}
+
 const emptyTables = () => ({
   users: new Map<string, UserRecord>(),
   /** Of users who are gone, the ids. */
   gone: new Map<string, Date>(),
   tokens: new Map<string, Token>(),
   workspaces: new Map<string, Workspace>(),
+  /** Who made each workspace. */
+  makers: new Map<string, UserId>(),
   members: new Map<string, Membership>(),
   projects: new Map<string, Project>(),
   providerKeys: new Map<string, StoredProviderKey>(),
@@ -55,9 +63,9 @@ const emptyTables = () => ({
   runs: new Map<string, StoredRun>(),
   leases: new Map<string, Lease>(),
   crashes: new Map<string, number>(),
-  /** By workspace: the place of its last start among all. */
+  /** By workspace and kind of runs: the place of its last start among all. */
   served: new Map<string, number>(),
-  steps: new Map<string, ReadonlyMap<number, { readonly step: JournalStep; readonly epoch: number }>>(),
+  steps: new Map<string, ReadonlyMap<number, KeptStep>>(),
   events: new Map<string, ReadonlyArray<EventBatch>>(),
   pruned: new Map<string, number>(),
   approvals: new Map<string, StoredApproval>(),

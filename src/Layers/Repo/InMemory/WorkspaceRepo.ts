@@ -27,10 +27,14 @@ export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { gone, members, users, workspaces } = tables
+    const { gone, makers, members, users, workspaces } = tables
     return guard(
       WorkspaceRepo.of({
-        insert: (workspace) => Effect.sync(() => void workspaces.set(workspace.id, workspace)),
+        insert: (workspace, createdBy) =>
+          Effect.sync(() => {
+            workspaces.set(workspace.id, workspace)
+            if (createdBy !== null) makers.set(workspace.id, createdBy)
+          }),
         find: (id) => Effect.sync(() => Option.fromNullishOr(workspaces.get(id))),
         setPlan: (id, plan, at) =>
           Effect.sync(() => {

@@ -15,6 +15,8 @@ import * as MemoryWords from "./migrations/0011_memory_words.ts"
 import * as AnsweringModels from "./migrations/0012_answering_models.ts"
 import * as ConnectorHealth from "./migrations/0013_connector_health.ts"
 import * as UsersGone from "./migrations/0014_users_gone.ts"
+import * as OwnerLimits from "./migrations/0015_owner_limits.ts"
+import * as WorkingTime from "./migrations/0016_working_time.ts"
 import * as DefaultKeys from "./migrations/0017_default_keys.ts"
 import * as MemoryAuthors from "./migrations/0018_memory_authors.ts"
 
@@ -39,6 +41,8 @@ const migrations = {
   "0012_answering_models": migration(AnsweringModels.statements),
   "0013_connector_health": migration(ConnectorHealth.statements),
   "0014_users_gone": migration(UsersGone.statements),
+  "0015_owner_limits": migration(OwnerLimits.statements),
+  "0016_working_time": migration(WorkingTime.statements),
   "0017_default_keys": migration(DefaultKeys.statements),
   "0018_memory_authors": migration(MemoryAuthors.statements)
 }

@@ -58,7 +58,12 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { query, sql } = yield* Database
     return WorkspaceRepo.of({
-      insert: (given) => query(Effect.asVoid(sql`insert into workspaces ${sql.insert(columns.row(given))}`)),
+      insert: (given, createdBy) =>
+        query(
+          Effect.asVoid(
+            sql`insert into workspaces ${sql.insert({ ...columns.row(given), created_by: createdBy })}`
+          )
+        ),
       find: (id) => query(workspace(sql`select ${shown} from workspaces w where w.id = ${id}`)),
       lock: (id) =>
         query(workspace(sql`select ${shown} from workspaces w where w.id = ${id} for no key update`)),

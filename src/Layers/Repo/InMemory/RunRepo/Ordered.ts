@@ -5,8 +5,11 @@ import type { Tables } from "../Store.ts"
 const oldestFirst = ({ runs }: Tables, matches: (run: StoredRun) => boolean) =>
   Array.from(runs.values()).filter(matches).sort(inOrder("createdAt"))
 
-export const tasksOf = (tables: Tables, workspaceId: string, status: RunStatus) =>
-  oldestFirst(tables, (run) => run.turn === null && run.workspaceId === workspaceId && run.status === status)
+export const runsOf = (tables: Tables, workspaceId: string, kind: RunKind, status: RunStatus) =>
+  oldestFirst(
+    tables,
+    (run) => run.workspaceId === workspaceId && kindOf(run) === kind && run.status === status
+  )
 
-export const runsOfKind = (tables: Tables, kind: RunKind = "task", status: RunStatus) =>
+export const runsOfKind = (tables: Tables, kind: RunKind, status: RunStatus) =>
   oldestFirst(tables, (run) => kindOf(run) === kind && run.status === status)

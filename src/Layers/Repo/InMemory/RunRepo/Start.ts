@@ -1,7 +1,9 @@
-import type { StoredRun } from "../../../../Schemas/Run.ts"
+import { kindOf, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { Claimant } from "../../../../Services/RunRepo.ts"
 import type { Tables } from "../Store.ts"
 import type { Moment } from "./Moment.ts"
+
+export const servedKey = (run: StoredRun): string => `${run.workspaceId} ${kindOf(run)}`
 
 /** Makes a run RUNNING for a worker: its next execution, whoever had the one before. */
 export const start = (
@@ -20,9 +22,7 @@ export const start = (
   }
   runs.set(run.id, started)
   leases.set(run.id, { worker, until: millis + leaseMillis })
-  // A turn at the places that a workspace has: chat has none, and a run that is taken over has its already.
-  if (run.turn === null && run.status !== "RUNNING") {
-    served.set(run.workspaceId, Math.max(0, ...served.values()) + 1)
-  }
+  // A turn at the places that a workspace has: a run that is taken over has its already.
+  if (run.status !== "RUNNING") served.set(servedKey(run), Math.max(0, ...served.values()) + 1)
   return started
 }

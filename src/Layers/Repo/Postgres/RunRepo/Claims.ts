@@ -2,44 +2,61 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../../Schemas/Ids.ts"
-import { StoredRun } from "../../../../Schemas/Run.ts"
-import type { Execution, Renewal, RunRepo } from "../../../../Services/RunRepo.ts"
+import { type RunKind, StoredRun } from "../../../../Schemas/Run.ts"
+import type { Execution, Renewal, RunRepo, Shares } from "../../../../Services/RunRepo.ts"
 import type { Database } from "../Database.ts"
 import { rows } from "../Rows.ts"
 import { runColumns } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
+import { noLimit, runningOf } from "./Owners.ts"
 
 const storedRuns = rows(StoredRun)
 const Renewed = Schema.Struct({ id: RunId, kept: Schema.Boolean })
 const renewals = rows(Renewed)
 
-/** As `picked`: within a workspace in order, workspaces in turns. */
-const fairTasks = (sql: PgClient, limit: number, perWorkspace: number) => sql`
-  open as materialized (
-    select workspace_id, running, served_at from run_slots
-    where queued > 0 and running < ${perWorkspace}::int
+/**
+ * As `picked`: within a workspace in order, workspaces in turns, and of somebody's workspaces as many as there is room
+ * for in all of them together. Owners that are full take no place in `open` from others.
+ */
+const fairly = (
+  sql: PgClient,
+  kind: RunKind,
+  { limit, perOwner = noLimit, perWorkspace }: Shares & { readonly limit: number }
+) => sql`
+  full_owners as materialized (
+    select owner_id from run_slots where kind = ${kind} and running > 0 and owner_id is not null
+    group by owner_id having sum(running) >= ${perOwner}::int
+  ), open as materialized (
+    select workspace_id, owner_id, running, served_at from run_slots
+    where kind = ${kind} and queued > 0 and running < ${perWorkspace}::int
+      and (owner_id is null or owner_id not in (select owner_id from full_owners))
     order by running, served_at limit ${limit} for update skip locked
+  ), ${runningOf(sql, kind, sql.literal("select owner_id from open"), { waits: false })}, ready as materialized (
+    select o.workspace_id, o.owner_id, o.running, o.served_at, ${perOwner}::int - n.running as room
+    from open o left join running_of n on n.owner_id = o.owner_id
+    where o.owner_id is null or n.running < ${perOwner}::int
   ), picked as (
-    select q.id from open o cross join lateral (
-      select id, created_at, row_number() over (order by created_at, id) as place from (
-        select id, created_at from runs
-        where workspace_id = o.workspace_id and status = 'PENDING' and kind = 'task'
-        order by created_at, id limit greatest(${perWorkspace}::int - o.running, 0)
-        for update skip locked
-      ) oldest
-    ) q
-    order by o.running + q.place, o.served_at, q.created_at, q.id limit ${limit})`
-
-const oldestTurns = (sql: PgClient, limit: number) => sql`
-  picked as (
-    select id from runs where status = 'PENDING' and kind = 'turn'
-    order by created_at, id limit ${limit} for update skip locked)`
+    select id from (
+      select q.id, q.created_at, o.owner_id, o.served_at, o.room, o.running + q.place as turn,
+        row_number() over (
+          partition by o.owner_id order by o.running + q.place, o.served_at, q.created_at, q.id) as share
+      from ready o cross join lateral (
+        select id, created_at, row_number() over (order by created_at, id) as place from (
+          select id, created_at from runs
+          where workspace_id = o.workspace_id and status = 'PENDING' and kind = ${kind}
+          order by created_at, id limit greatest(${perWorkspace}::int - o.running, 0)
+          for update skip locked
+        ) oldest
+      ) q
+    ) ranked
+    where owner_id is null or share <= room
+    order by turn, served_at, created_at, id limit ${limit})`
 
 export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "claim" | "renew"> => ({
-  claim: ({ kind, leaseMillis, limit, perWorkspace, worker }) =>
+  claim: ({ kind = "task", leaseMillis, worker, ...shares }) =>
     query(
       storedRuns(sql`
-        with ${kind === "turn" ? oldestTurns(sql, limit) : fairTasks(sql, limit, perWorkspace)}, claimed as (
+        with ${fairly(sql, kind, shares)}, claimed as (
           update runs
           set status = 'RUNNING', worker = ${worker}, attempts = attempts + 1, epoch = epoch + 1,
             lease_until = ${leaseEnd(sql, leaseMillis)}, started_at = coalesce(started_at, clock_timestamp()),

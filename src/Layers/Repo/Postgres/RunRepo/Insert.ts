@@ -1,29 +1,57 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { RunStatus, type StoredRun } from "../../../../Schemas/Run.ts"
-import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
+import { type ByPlan, quotaExceeded } from "../../../../Schemas/Quotas.ts"
+import { kindOf, RunStatus, type StoredRun } from "../../../../Schemas/Run.ts"
+import { Plan } from "../../../../Schemas/Workspace.ts"
+import type { Claimant, RunRepo, Shares } from "../../../../Services/RunRepo.ts"
+import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { keeping } from "../EventBatches.ts"
 import { goneOf, orOnlyGone } from "../Named.ts"
 import { firstRow } from "../Rows.ts"
 import { insertRun } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
+import { noLimit, runningOf } from "./Owners.ts"
 
-const inserted = firstRow(Schema.Struct({ status: RunStatus }))
+const Answer = Schema.Struct({
+  status: Schema.NullOr(RunStatus),
+  /** The plan that allows no more to wait. */
+  full: Schema.NullOr(Plan)
+})
+const answered = firstRow(Answer)
+const columns = makeColumns(Answer, {
+  status: { read: "(select status from made)" },
+  full: { read: "(select plan from full_plan)" }
+}).read()
 
-/** `workspace as (…), room as (…)`: a row of `room` if the workspace has a place that no run waits for. */
-const roomFor = (sql: PgClient, given: StoredRun, perWorkspace: number) => sql`
+/**
+ * `workspace, counts, …, room, full_plan as (…)`: a row of `room` if workspace and owner have a place that no run of
+ * the workspace waits for; of `full_plan` if no more may wait.
+ */
+const roomFor = (
+  sql: PgClient,
+  given: StoredRun,
+  { perOwner = noLimit, perWorkspace }: Shares,
+  mostPending: ByPlan | undefined
+) => {
+  const kind = kindOf(given)
+  return sql`
   workspace as materialized (
-    select id from workspaces
-    where id = ${given.workspaceId} and ${perWorkspace}::int > 0
-    for key share
-  ), room as (
-    select 1 from run_slots
-    where workspace_id = (select id from workspace) and queued = 0 and not exists (select from gone)
-      and running < ${perWorkspace}::int
+    select id, plan from workspaces where id = ${given.workspaceId} for key share
+  ), counts as materialized (
+    select owner_id, queued, queued = 0 and running < ${perWorkspace}::int as is_open from run_slots
+    where workspace_id = (select id from workspace) and kind = ${kind} and not exists (select from gone)
     for update
+  ), ${runningOf(sql, kind, sql.literal("select owner_id from counts where is_open"), { waits: true })}, room as (
+    select from counts c left join running_of r on r.owner_id = c.owner_id
+    where is_open and (c.owner_id is null or r.running < ${perOwner}::int)
+  ), full_plan as materialized (
+    select plan from workspace, counts
+    where not exists (select from room) and queued >= (${sql.json(mostPending ?? {})} ->> plan)::int
   )`
+}
 
 /** The run out of `free`, which says whether it starts at once. */
 const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefined) =>
@@ -37,26 +65,29 @@ const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefi
       lease_until: sql`case when free then ${leaseEnd(sql, start?.leaseMillis ?? 0)} end`,
       started_at: sql`case when free then clock_timestamp() else ${given.startedAt}::timestamptz end`
     },
-    sql.literal("free where not exists (select from gone)")
+    sql.literal("free where not exists (select from gone) and not exists (select from full_plan)")
   )
 
 export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "insert"> => ({
-  insert: (given, start, events) => {
-    const isTurn = given.turn !== null
-    const perWorkspace = isTurn ? 0 : (start?.perWorkspace ?? 0)
-    return query(
+  insert: (given, start, events, mostPending) =>
+    query(
       // What it names is locked before the counts of the workspace, for which others may wait with a run that the last
-      // step of a removal waits for.
-      inserted(sql`
-        with ${goneOf(sql, given)}, ${roomFor(sql, given, perWorkspace)}, free as (
-          select ${isTurn && start !== undefined}::boolean or exists (select from room) as free
+      // step of a removal waits for; and these before the counts of the owner.
+      answered(sql`
+        with ${goneOf(sql, given)}, ${roomFor(sql, given, start ?? { perWorkspace: 0 }, mostPending)}, free as (
+          select exists (select from room) as free
         ), made as (
           ${insertStarted(sql, given, start)}
           returning id, status)${keeping(sql, "made", events)}
-        select status from made`).pipe(
-        orOnlyGone(sql, given),
-        Effect.map(({ status }) => start !== undefined && status === "RUNNING")
+        select ${columns}`).pipe(
+        Effect.map(Option.filter(({ full, status }) => full !== null || status !== null)),
+        orOnlyGone(sql, given)
+      )
+    ).pipe(
+      Effect.flatMap(({ full, status }) =>
+        full === null
+          ? Effect.succeed(start !== undefined && status === "RUNNING")
+          : Effect.fail(quotaExceeded("pendingRuns", full, mostPending?.[full] ?? 0))
       )
     )
-  }
 })
