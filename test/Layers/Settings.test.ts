@@ -20,11 +20,14 @@ const numbers: ReadonlyArray<
 > = [
   ["PORT", "port", 1, 0, 65_535, 3000],
   ["AGENTD_LEASE_SECONDS", "leaseMillis", 1000, 1, 3600, 15],
-  ["AGENTD_RUN_CONCURRENCY", "runConcurrency", 1, 1, 1000, 16],
+  ["AGENTD_RUN_CONCURRENCY", "runConcurrency", 1, 1, 1000, 64],
   ["AGENTD_TURN_CONCURRENCY", "turnConcurrency", 1, 1, 100_000, 256],
   ["AGENTD_EVENT_HOURS", "eventMillis", 3_600_000, 1, 8760, 24],
   ["AGENTD_JOURNAL_HOURS", "journalMillis", 3_600_000, 1, 87_600, 720],
   ["AGENTD_RUNS_PER_WORKSPACE", "runsPerWorkspace", 1, 1, 1000, 8],
+  ["AGENTD_TURNS_PER_WORKSPACE", "turnsPerWorkspace", 1, 1, 1000, 32],
+  ["AGENTD_RUNS_PER_OWNER", "runsPerOwner", 1, 1, 100_000, 32],
+  ["AGENTD_RUN_MAX_SECONDS", "runMaxMillis", 1000, 1, 604_800, 3600],
   ["AGENTD_APPROVAL_HOURS", "approvalMillis", 3_600_000, 1, 8760, 24],
   ["AGENTD_DRAIN_SECONDS", "drainMillis", 1000, 0, 3600, 10],
   ["AGENTD_CRON_LEDGER_DAYS", "cronLedgerMillis", 86_400_000, 1, 3650, 90],
@@ -99,6 +102,7 @@ describe("the settings of a process", () => {
       for (const environment of [{}, empty]) {
         assert.deepInclude(yield* read(environment), { ...defaults, ...usual, host: "127.0.0.1" })
       }
+      assert.deepInclude(yield* read({ DATABASE_URL: "postgres://u@h/d" }), defaults)
     })
   )
 

@@ -128,33 +128,48 @@ interface Opened {
   readonly kept: Effect.Effect<void>
 }
 
+/** For how long a run has been worked on, in this execution and before it. */
+const makeWorked = Effect.map(monotonicMillis, (begunAt) => {
+  let before = 0
+  return {
+    resume: (millis: number) => {
+      before = millis
+    },
+    millis: Effect.map(monotonicMillis, (at) => before + at - begunAt)
+  }
+})
+
+/** One write at a time; what it did not keep is pending again. */
+const makeWriter = (pending: PendingEvents.PendingEvents, { kept, listen }: Opened) =>
+  Effect.map(
+    Semaphore.make(1),
+    (one) =>
+      <E>(
+        save: (batches: ReadonlyArray<EventBatch>) => Effect.Effect<boolean, E>,
+        last: ReadonlyArray<RunEvent>
+      ) =>
+        Effect.gen(function* () {
+          const taken = pending.take(last)
+          const isOurs = yield* Effect.onError(save(taken.batches), () =>
+            Effect.sync(() => pending.refuse(taken))
+          )
+          if (!isOurs) return yield* new OwnershipLost()
+          pending.settle(taken)
+          for (const event of taken.last ?? []) yield* listen(event)
+          yield* kept
+        }).pipe(one.withPermits(1))
+  )
+
 /** `told` is what the run told before. */
 export const open = Effect.fnUntraced(function* (options: Opened) {
-  const { events, execution, isWatched, journals, kept, listen } = options
-  const one = yield* Semaphore.make(1)
+  const { events, execution, isWatched, journals, listen } = options
   const waiting = yield* Latch.make(false)
   const pending = PendingEvents.make(options.told)
+  const worked = yield* makeWorked
   let hasFlushed = false
   let firstTokenAt: Date | null = null
   let usage = noUsage
-  const begunAt = yield* monotonicMillis
-  let workedBefore = 0
-  const workedMillis = Effect.map(monotonicMillis, (at) => workedBefore + at - begunAt)
-
-  const tryToWrite = <E>(
-    save: (batches: ReadonlyArray<EventBatch>) => Effect.Effect<boolean, E>,
-    last: ReadonlyArray<RunEvent>
-  ) =>
-    Effect.gen(function* () {
-      const taken = pending.take(last)
-      const isOurs = yield* Effect.onError(save(taken.batches), () =>
-        Effect.sync(() => pending.refuse(taken))
-      )
-      if (!isOurs) return yield* new OwnershipLost()
-      pending.settle(taken)
-      for (const event of taken.last ?? []) yield* listen(event)
-      yield* kept
-    }).pipe(one.withPermits(1))
+  const tryToWrite = yield* makeWriter(pending, options)
 
   const flush = Effect.gen(function* () {
     yield* waiting.await
@@ -177,9 +192,9 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
     execution,
     usage: () => usage,
     firstTokenAt: () => firstTokenAt,
-    workedMillis,
+    workedMillis: worked.millis,
     resume: Effect.fnUntraced(function* (steps, workedMillis = 0) {
-      workedBefore = workedMillis
+      worked.resume(workedMillis)
       const answers = answersOf(steps.values())
       usage = answers.usage
       const told = pending.voidBehind(answers.count)
@@ -202,8 +217,8 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
       })
     },
     record: Effect.fnUntraced(function* (index, step) {
-      const worked = yield* workedMillis
-      yield* write((batches) => journals.record(execution, index, step, batches, worked))
+      const workedMillis = yield* worked.millis
+      yield* write((batches) => journals.record(execution, index, step, batches, workedMillis))
       if (step.type === "model") usage = addUsage(usage, step.usage)
     }),
     write,

@@ -152,7 +152,7 @@ describe("A node that is told to stop, and its tasks", () => {
     }).pipe(Effect.provide(layerFaulty()))
   )
 
-  it.effect.each(["steps", "model"])("waits no more for a database that is away: %s", (what) =>
+  it.effect.each(["progress", "model"])("waits no more for a database that is away: %s", (what) =>
     Effect.gen(function* () {
       const { create, faults, model, statusOf } = yield* subject
       model.script = () => Stream.never

@@ -118,7 +118,7 @@ describe("Executor, outages", () => {
       yield* journal.record(gone, 1, { type: "tool", result })
       faults.before = (name) =>
         Effect.flatMap(Clock.currentTimeMillis, (at) =>
-          name === "steps" && at < leaseMillis + 3_000 ? away : Effect.void
+          name === "progress" && at < leaseMillis + 3_000 ? away : Effect.void
         )
       yield* start
       const run = yield* ended(id, 100)

@@ -58,7 +58,7 @@ describe("When the store was away", () => {
       yield* TestClock.adjust(2_000)
       if (isOutage) faults.before = (call) => (call === "claim" || call === "takeOver" ? away : Effect.void)
       yield* TestClock.adjust(leaseMillis / 2)
-      faults.before = (call) => (call === "steps" ? Effect.never : Effect.void)
+      faults.before = (call) => (call === "progress" ? Effect.never : Effect.void)
       yield* TestClock.adjust(leaseMillis)
       assert.strictEqual((yield* stored(id)).status, status)
     }).pipe(Effect.provide(layerFaulty({ maxCrashes: 1 })))

@@ -31,7 +31,7 @@ export const layer = Layer.effect(
           where workspace_id = s.workspace_id and status = 'PENDING' and kind = 'task'
           order by created_at, id limit 1
         ) oldest on true
-        where s.queued > 0
+        where s.kind = 'task' and s.queued > 0
       ), turns as (
         select count(*) as waiting, min(created_at) as since from runs
         where status = 'PENDING' and kind = 'turn'
