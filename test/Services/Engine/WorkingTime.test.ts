@@ -3,12 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import type { RunId } from "../../../src/Schemas/Ids.ts"
+import type { RunStatus } from "../../../src/Schemas/Run.ts"
 import { Approvals } from "../../../src/Services/Approvals.ts"
 import { Chat } from "../../../src/Services/Chat.ts"
 import * as Engine from "../../../src/Services/Engine.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { layerFaulty, start, startMortal, startNode, stored } from "../../support/Engine.ts"
 import { calls, finish, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
+import { eventually } from "../../support/Until.ts"
 
 const seconds = (count: number) => count * 1000
 const layer = layerFaulty({ runMaxMillis: seconds(10) })
@@ -22,8 +25,15 @@ const exceeded = {
 const slow = () =>
   Stream.unwrap(Effect.as(Effect.sleep(seconds(3)), Stream.fromIterable(calls("current_time"))))
 
-/** Turns of the fibers, and no time. */
-const turns = Effect.replicateEffect(TestClock.adjust(0), 50)
+/** Turns of the fibers, and no time: calls are hashed beside them. */
+const untilSo = <E, R>(is: Effect.Effect<boolean, E, R>, what: string) =>
+  eventually(Effect.andThen(TestClock.adjust(0), is), what)
+
+const untilIs = (id: RunId, status: RunStatus) =>
+  untilSo(
+    Effect.map(stored(id), (run) => run.status === status),
+    status
+  )
 
 const subject = Effect.gen(function* () {
   const model = yield* ScriptedModel
@@ -62,16 +72,21 @@ describe("The working time of a run", () => {
       const id = yield* create("supervised")
       yield* TestClock.adjust("10 minutes")
       yield* start
-      yield* turns
+      yield* untilSo(
+        Effect.sync(() => model.requests.length === 1),
+        "begun"
+      )
       // Each answer takes 3 s, and then ten minutes to be allowed: the fourth would be there after 12 s of work.
       for (let n = 1; n <= 3; n++) {
         yield* TestClock.adjust(seconds(3))
-        yield* turns
-        assert.strictEqual((yield* stored(id)).status, "WAITING_APPROVAL")
+        yield* untilIs(id, "WAITING_APPROVAL")
         yield* TestClock.adjust("10 minutes")
         const [asked] = yield* approvals.list(user, { workspaceId, limit: 1, offset: 0 })
         yield* approvals.decide(user, asked?.id ?? assert.fail(), { decision: "approve" })
-        yield* turns
+        yield* untilSo(
+          Effect.sync(() => model.requests.length > n),
+          "goes on"
+        )
       }
       assert.strictEqual((yield* stored(id)).status, "RUNNING")
       yield* TestClock.adjust(seconds(1) - 1)
@@ -92,8 +107,11 @@ describe("The working time of a run", () => {
       assert.strictEqual((yield* stored(id)).status, "RUNNING")
       // Two answers of 3 s are kept; the second of the third is not.
       yield* startNode("two")
-      yield* turns
-      assert.deepInclude(yield* stored(id), { status: "RUNNING", attempts: 2 })
+      yield* TestClock.adjust(0)
+      yield* untilSo(
+        Effect.sync(() => model.requests.length === 1),
+        "goes on"
+      )
       yield* TestClock.adjust(seconds(4) - 1)
       assert.deepInclude(yield* stored(id), { status: "RUNNING", attempts: 2 })
       assert.strictEqual(model.requests.length, 2)
