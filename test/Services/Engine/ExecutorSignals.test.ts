@@ -8,6 +8,7 @@ import * as Engine from "../../../src/Services/Engine.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
+import { Workspaces } from "../../../src/Services/Workspaces.ts"
 import { betweenPolls, start, startNode, stored, withinOneMilli } from "../../support/Engine.ts"
 import { makeRun } from "../../support/Fixtures.ts"
 import { layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
@@ -159,6 +160,40 @@ describe("Turns begin within a millisecond", () => {
       yield* withinOneMilli
       assert.strictEqual(given.model.requests.length, 2)
     }).pipe(Effect.provide(layerScripted({ turnConcurrency: 1 })))
+  )
+
+  it.effect("of the end of another of their workspace, which has no place for them", () =>
+    Effect.gen(function* () {
+      const given = yield* subject
+      const other = yield* makeTenant()
+      const gate = yield* makeGate
+      given.model.script = () => Stream.unwrap(Effect.as(gate.wait, Stream.fromIterable(says("ok"))))
+      yield* Effect.replicateEffect(send(given), 3)
+      yield* betweenPolls
+      assert.strictEqual(given.model.requests.length, 2)
+      yield* send(other)
+      yield* withinOneMilli
+      assert.strictEqual(given.model.requests.length, 3, "they hold another workspace up")
+      yield* gate.open
+      yield* withinOneMilli
+      assert.strictEqual(given.model.requests.length, 4)
+    }).pipe(Effect.provide(layerScripted({ turnsPerWorkspace: 2 })))
+  )
+
+  it.effect("of the end of another of their owner, in whichever workspace", () =>
+    Effect.gen(function* () {
+      const given = yield* subject
+      const { id: workspaceId } = yield* (yield* Workspaces).create(given.user, { name: "Second" })
+      const gate = yield* makeGate
+      given.model.script = () => Stream.unwrap(Effect.as(gate.wait, Stream.fromIterable(says("ok"))))
+      yield* send(given)
+      yield* send({ ...given, workspaceId })
+      yield* betweenPolls
+      assert.strictEqual(given.model.requests.length, 1)
+      yield* gate.open
+      yield* withinOneMilli
+      assert.strictEqual(given.model.requests.length, 2)
+    }).pipe(Effect.provide(layerScripted({ runsPerOwner: 1 })))
   )
 })
 
