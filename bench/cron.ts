@@ -89,39 +89,51 @@ const concurrent = async (count: number, work: (n: number) => Promise<void>) => 
   }
 }
 
-await part("slots", 3, { AGENTD_RUNS_PER_WORKSPACE: "48", AGENTD_LEASE_SECONDS: "3" }, async (site) => {
-  const [jobs, seconds] = [Number(CRON_JOBS), Number(CRON_SECONDS)]
-  await concurrent(jobs, (n) => site.make(n, "* * * * * *"))
-  const from = new Date(Math.ceil((await clockOf(site)) / 1000 + 2) * 1000)
-  const to = new Date(from.getTime() + seconds * 1000)
-  await sleep(from.getTime() + (seconds * 1000) / 3 - (await clockOf(site)) + 3)
-  await site.nodes.kill(1)
-  await sleep((seconds * 1000) / 5)
-  await site.nodes.start(1)
-  await sleep(to.getTime() + 2_000 - (await clockOf(site)))
-  const rows = await slots(site, from, to)
-  const [made] = await onDatabase(
-    site.url,
-    (sql) => sql<{ runs: number; other: number }>`
+await part(
+  "slots",
+  3,
+  { AGENTD_RUNS_PER_WORKSPACE: "48", AGENTD_RUNS_PER_OWNER: "48", AGENTD_LEASE_SECONDS: "3" },
+  async (site) => {
+    const [jobs, seconds] = [Number(CRON_JOBS), Number(CRON_SECONDS)]
+    await concurrent(jobs, (n) => site.make(n, "* * * * * *"))
+    const from = new Date(Math.ceil((await clockOf(site)) / 1000 + 2) * 1000)
+    const to = new Date(from.getTime() + seconds * 1000)
+    await sleep(from.getTime() + (seconds * 1000) / 3 - (await clockOf(site)) + 3)
+    await site.nodes.kill(1)
+    await sleep((seconds * 1000) / 5)
+    await site.nodes.start(1)
+    await sleep(to.getTime() + 2_000 - (await clockOf(site)))
+    const rows = await slots(site, from, to)
+    const [made] = await onDatabase(
+      site.url,
+      (sql) => sql<{ runs: number; other: number }>`
       select count(*)::int as runs, count(*) filter (where not exists (
         select from cron_fires f where f.run_id = r.id))::int as other
       from runs r where r.cron_job_id is not null`
-  )
-  const outcomes = new Map<string, number>()
-  for (const { outcome } of rows) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-  const distinct = new Set(rows.flatMap(({ run }) => (run === null ? [] : [run]))).size
-  print(
-    `slots of ${jobs} jobs in ${seconds} s, one node killed and restarted`,
-    `${rows.length} of ${jobs * seconds}`
-  )
-  print("what became of them", Array.from(outcomes, ([name, count]) => `${count} ${name}`).join(", "))
-  print("runs of these slots", distinct)
-  print("runs without a slot, of all", `${made?.other} of ${made?.runs}`)
-  print("lag: slot to its transaction (p50, p99, most)", spread(rows.map(({ fired }) => fired)))
-  print("slot to the begin of its run", spread(rows.flatMap(({ began }) => (began === null ? [] : [began]))))
-})
+    )
+    const outcomes = new Map<string, number>()
+    for (const { outcome } of rows) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+    const distinct = new Set(rows.flatMap(({ run }) => (run === null ? [] : [run]))).size
+    print(
+      `slots of ${jobs} jobs in ${seconds} s, one node killed and restarted`,
+      `${rows.length} of ${jobs * seconds}`
+    )
+    print("what became of them", Array.from(outcomes, ([name, count]) => `${count} ${name}`).join(", "))
+    print("runs of these slots", distinct)
+    print("runs without a slot, of all", `${made?.other} of ${made?.runs}`)
+    print("lag: slot to its transaction (p50, p99, most)", spread(rows.map(({ fired }) => fired)))
+    print(
+      "slot to the begin of its run",
+      spread(rows.flatMap(({ began }) => (began === null ? [] : [began])))
+    )
+  }
+)
 
-const burst = { AGENTD_RUN_CONCURRENCY: CRON_CONCURRENCY, AGENTD_RUNS_PER_WORKSPACE: "1000" }
+const burst = {
+  AGENTD_RUN_CONCURRENCY: CRON_CONCURRENCY,
+  AGENTD_RUNS_PER_WORKSPACE: "1000",
+  AGENTD_RUNS_PER_OWNER: "1000"
+}
 await part("burst", 3, burst, async (site) => {
   const jobs = 2_000
   const workspaces: Array<string> = []

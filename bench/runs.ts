@@ -112,7 +112,11 @@ const times = (site: Site) =>
 /** The wall clock in parts of a millisecond. */
 const clock = () => performance.timeOrigin + performance.now()
 
-const all = { AGENTD_RUN_CONCURRENCY: String(clients), AGENTD_RUNS_PER_WORKSPACE: String(clients) }
+const all = {
+  AGENTD_RUN_CONCURRENCY: String(clients),
+  AGENTD_RUNS_PER_WORKSPACE: String(clients),
+  AGENTD_RUNS_PER_OWNER: String(clients)
+}
 
 print("what", "result")
 print("---", "---")

@@ -21,7 +21,7 @@ import { startHeldModel } from "./support/HeldModel.ts"
 import { resting } from "./support/Processes.ts"
 import { openServer } from "./support/Server.ts"
 
-const holdSeconds = 100
+const holdSeconds = 200
 
 const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
 const model = await startHeldModel(100)
@@ -30,7 +30,7 @@ const limits = {
   AGENTD_RUNS_PER_WORKSPACE: "1000",
   AGENTD_TURNS_PER_WORKSPACE: "1000",
   AGENTD_RUNS_PER_OWNER: "1000",
-  AGENTD_MODEL_TIMEOUT_SECONDS: "300"
+  AGENTD_MODEL_TIMEOUT_SECONDS: "600"
 }
 
 const measure = async (
@@ -54,7 +54,7 @@ const measure = async (
     streams.push(answer.text().catch(() => undefined))
   }
   const allWait = async () => {
-    await sleep(100)
+    await sleep(500)
     return model.held() === runs + turns
   }
   await until(allWait, "all of them wait", 60_000)

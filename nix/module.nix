@@ -68,7 +68,7 @@ in
       );
       default = { };
       example = {
-        AGENTD_RUN_CONCURRENCY = 32;
+        AGENTD_RUN_CONCURRENCY = 128;
       };
       description = "Variables of docs/settings.md that are no secrets: they are readable by all in the store.";
     };

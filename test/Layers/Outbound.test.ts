@@ -219,6 +219,21 @@ describe("a request", () => {
     })
   )
 
+  it.effect("has a connection for each of 600 that one server is slow to answer", () =>
+    Effect.gen(function* () {
+      const all = Promise.withResolvers<void>()
+      let arrived = 0
+      const { ask, url } = yield* at((_, response) => {
+        if (++arrived === 600) all.resolve()
+        void all.promise.then(() => response.end("hello"))
+      })
+      const asked = Effect.forEach(Array.from({ length: 600 }), () => text(ask(url)), {
+        concurrency: "unbounded"
+      })
+      assert.lengthOf(yield* asked, 600)
+    })
+  )
+
   for (const [moment, start] of [
     ["before the answer", false],
     ["within the answer", true]

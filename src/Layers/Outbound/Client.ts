@@ -6,12 +6,12 @@ import { follow } from "./Redirects.ts"
 
 /**
  * Callers watch over time themselves, so only connecting has a limit. HTTP/1.1 alone: there an abort closes
- * the socket, which tells the other server to stop.
+ * the socket, which tells the other server to stop. There are as many connections as what is executed needs, which is
+ * bounded: with fewer for one server, slow answers of some would hold up all others that ask it.
  */
 const options = {
   allowH2: false,
   bodyTimeout: 0,
-  connections: 256,
   headersTimeout: 0,
   keepAliveMaxTimeout: 30_000,
   keepAliveTimeout: 4_000
