@@ -38,7 +38,8 @@ const measure = async (
   { runs, turns }: { readonly runs: number; readonly turns: number },
   server: Server,
   { token, workspaceId }: { readonly token: string; readonly workspaceId: string },
-  commits: () => Promise<number>
+  /** How many there were so far, where that is known. */
+  commits?: () => Promise<number>
 ) => {
   const { request } = makeClient(server.baseUrl, token)
   const idle = await resting()
@@ -59,9 +60,10 @@ const measure = async (
   }
   await until(allWait, "all of them wait", 60_000)
   await sleep(15_000)
-  const before = await commits()
+  const before = await commits?.()
   const busy = await resting()
-  const perSecond = (((await commits()) - before) / 10).toFixed(1)
+  const after = await commits?.()
+  const perSecond = before === undefined || after === undefined ? "" : ((after - before) / 10).toFixed(1)
   print(name, `${runs} + ${turns}`, idle, busy, perSecond)
   leaving.abort()
   await Promise.all(streams)
@@ -90,13 +92,7 @@ await onDatabase(`${server}/postgres`, (sql) => sql`drop database if exists ${sq
 
 const folder = makeDataDir()
 const embedded = await startServer({ ...limits, AGENTD_DATA_DIR: folder.path })
-await measure(
-  "embedded",
-  { runs: 64, turns: 256 },
-  embedded,
-  readCredentials(folder.path),
-  async () => Number.NaN
-)
+await measure("embedded", { runs: 64, turns: 256 }, embedded, readCredentials(folder.path))
 folder.remove()
 model.close()
 process.exit(0)
