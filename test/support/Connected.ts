@@ -8,7 +8,7 @@ import * as Arguments from "../../src/Layers/Tools/Arguments.ts"
 import * as Tools from "../../src/Layers/Tools.ts"
 import type { StoredConnector } from "../../src/Schemas/Connector.ts"
 import { toHealth } from "../../src/Schemas/ConnectorHealth.ts"
-import type { ConnectorId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { type ConnectorId, RunId, type WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { AddressRefused } from "../../src/Schemas/Outbound.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
 import * as ConnectorReports from "../../src/Services/ConnectorReports.ts"
@@ -84,7 +84,7 @@ export const check = (connector: StoredConnector) =>
 
 /** What a run in this workspace and no project is shown of tools of connectors. */
 export const shownIn = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
-  const scope = { workspaceId, projectId: null, connectorIds: null }
+  const scope = { id: RunId.make("run_1"), workspaceId, projectId: null, connectorIds: null }
   const { tools } = yield* (yield* ToolSource).tools(scope)
   return tools.flatMap(({ binding, definition }) => (binding === null ? [] : [definition]))
 })
