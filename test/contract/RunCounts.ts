@@ -30,7 +30,7 @@ export const suite = (it: It) =>
         for (const id of [workspaceId, workspaceId, yield* makeWorkspace]) yield* makeRun(id)
         const cancelled = yield* makeRun(workspaceId)
         assert.isTrue(yield* runs.cancel(cancelled.id, ended.createdAt))
-        yield* makeTurn(workspaceId)
+        yield* makeTurn(yield* makeWorkspace)
         yield* makeTurn(workspaceId, { worker: a, leaseMillis: minute })
         const parked = yield* makeApproval(yield* makeWorkspace)
         // A run that waits for two decisions is one run.
@@ -60,7 +60,7 @@ export const suite = (it: It) =>
           kind: "turn",
           limit: 1_000,
           leaseMillis: minute,
-          perWorkspace: 0
+          perWorkspace: 1_000
         })
         yield* claimTurns
         yield* sweep("turn")
@@ -70,7 +70,7 @@ export const suite = (it: It) =>
         yield* makeRun(workspaceId, { createdAt: hours(1) })
         yield* makeRun(other, { createdAt: hours(3) })
         yield* makeRun(other, { createdAt: hours(2) })
-        yield* makeTurn(workspaceId)
+        yield* makeTurn(yield* makeWorkspace)
         const { task, turn } = yield* read
         assert.strictEqual(Math.floor(task.oldestWaitingSeconds / 3600), 3)
         assert.isAbove(turn.oldestWaitingSeconds, 0)

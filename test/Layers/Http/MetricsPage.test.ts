@@ -57,7 +57,7 @@ describe("GET /metrics", () => {
         ])
       ]
       for (const name of zero) assert.strictEqual(samples.get(name), 0, name)
-      assert.strictEqual(samples.get('agentd_node_places{kind="task"}'), 16)
+      assert.strictEqual(samples.get('agentd_node_places{kind="task"}'), 256)
       assert.strictEqual(samples.get('agentd_node_places{kind="turn"}'), 256)
       assert.strictEqual(samples.get("agentd_database_up"), 1)
       yield* eventually(

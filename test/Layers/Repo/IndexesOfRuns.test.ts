@@ -93,7 +93,6 @@ const suite = () =>
       },
       ...(
         [
-          ["runs", "turns_queued"],
           ["runs", "runs_queued"],
           // Parked runs, by the approvals that wait: from any other side they are found without it.
           ["runs", "runs_pkey"],

@@ -21,33 +21,28 @@ const nothing: RunCount = { waiting: 0, running: 0, parked: 0, oldestWaitingSeco
 export const layer = Layer.effect(
   RunCounts,
   Effect.map(Database, ({ query, sql }) => {
-    // Waiting tasks by the counts that their workspaces have anyway, and the oldest of each; all others by the partial
-    // indexes of what is not over. Parked runs have none: they are found by what they wait for.
+    // What waits by the counts that workspaces have anyway, and the oldest of each; what runs by the partial index of
+    // what is not over. Parked runs have none: they are found by what they wait for.
     const statement = sql`
-      with tasks as (
-        select sum(s.queued) as waiting, min(oldest.created_at) as since
+      with waiting as (
+        select s.kind, sum(s.queued) as waiting, min(oldest.created_at) as since
         from run_slots s left join lateral (
           select created_at from runs
-          where workspace_id = s.workspace_id and status = 'PENDING' and kind = 'task'
+          where workspace_id = s.workspace_id and status = 'PENDING' and kind = s.kind
           order by created_at, id limit 1
         ) oldest on true
-        where s.kind = 'task' and s.queued > 0
-      ), turns as (
-        select count(*) as waiting, min(created_at) as since from runs
-        where status = 'PENDING' and kind = 'turn'
+        where s.queued > 0 group by s.kind
       ), running as (
         select kind, count(*) as running from runs where status = 'RUNNING' group by kind
       ), parked as (
         select r.kind, count(distinct r.id) as parked
         from approvals a join runs r on r.id = a.run_id
         where a.status = 'PENDING' and r.status = 'WAITING_APPROVAL' group by r.kind
-      ), waiting as (
-        select 'task' as kind, waiting, since from tasks union all select 'turn', waiting, since from turns
       )
       select kind, coalesce(waiting, 0)::int as waiting, coalesce(running, 0)::int as running,
         coalesce(parked, 0)::int as parked,
         coalesce(greatest(extract(epoch from clock_timestamp() - since), 0), 0)::float8 as oldest_waiting_seconds
-      from waiting left join running using (kind) left join parked using (kind)`
+      from waiting full join running using (kind) full join parked using (kind)`
     return RunCounts.of({
       read: query(
         Effect.map(counted(statement), (found) => {
