@@ -74,8 +74,9 @@ export const Workspaces = HttpApiGroup.make("workspaces")
       error: NotFound
     }).annotateMerge(
       OpenApi.annotations({
-        summary: "Remove a member, by an owner",
-        description: "Their tokens find the workspace no more, at once. The last owner can't be removed."
+        summary: "Remove a member, by an owner, or leave",
+        description:
+          "Their tokens find the workspace no more, at once. The last owner can't be removed, nor leave."
       })
     )
   )

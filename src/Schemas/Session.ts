@@ -9,3 +9,7 @@ export const Session = Schema.Struct({ userId: UserId, email: Schema.String, exp
   }
 )
 export type Session = typeof Session.Type
+
+/** Whether proxies say that the browser came over https: of a list the first is about the browser. */
+export const isForwardedHttps = (forwardedProto: string | undefined): boolean =>
+  forwardedProto?.split(",")[0]?.trim().toLowerCase() === "https"

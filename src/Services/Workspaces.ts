@@ -59,7 +59,7 @@ export class Workspaces extends Context.Service<
       id: WorkspaceId,
       input: AddMember
     ) => Effect.Effect<Member, Forbidden | InvalidInput | NotFound | Unavailable>
-    /** By an owner; an owner stays. */
+    /** By an owner, or whoever leaves; an owner stays. */
     readonly removeMember: (
       user: User,
       id: WorkspaceId,
@@ -75,7 +75,7 @@ export class Workspaces extends Context.Service<
       const transaction = yield* Transaction
       const users = yield* UserRepo
 
-      const { get, requireOtherOwner, requireOwner, requireOwnKey } = yield* makeChecks
+      const { get, requireMember, requireOtherOwner, requireOwner, requireOwnKey } = yield* makeChecks
 
       return Workspaces.of({
         get,
@@ -126,7 +126,7 @@ export class Workspaces extends Context.Service<
         removeMember: Effect.fn("Workspaces.removeMember")((user, id, userId) =>
           transaction.atomically(
             Effect.gen(function* () {
-              yield* requireOwner(user, id)
+              yield* user.id === userId ? requireMember(user, id) : requireOwner(user, id)
               yield* requireOtherOwner(id, userId)
               if (!(yield* repo.removeMember(id, userId))) return yield* notFound("member")
             })
@@ -151,11 +151,14 @@ const makeChecks = Effect.gen(function* () {
       ? { ...workspace.value, role: role.value }
       : yield* notFound("workspace")
   })
-  /** Within a transaction: who is an owner now stays one until it ends. */
-  const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
+  /** Within a transaction: who is a member now stays one until it ends, with the same role. */
+  const requireMember = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
     yield* get(user, id)
     yield* repo.lock(id)
-    const workspace = yield* get(user, id)
+    return yield* get(user, id)
+  })
+  const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
+    const workspace = yield* requireMember(user, id)
     if (workspace.role === "owner") return workspace
     return yield* onlyOwner
   })
@@ -172,5 +175,5 @@ const makeChecks = Effect.gen(function* () {
     if (found?.workspaceId !== id) return yield* unknownReference("defaultProviderKeyId")
   })
 
-  return { get, requireOwner, requireOtherOwner, requireOwnKey }
+  return { get, requireMember, requireOwner, requireOtherOwner, requireOwnKey }
 })

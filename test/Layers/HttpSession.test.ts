@@ -5,11 +5,11 @@ import { layerOffline, makeTenant } from "../support/Service.ts"
 import { type Answer, dataOf, makeWeb } from "../support/Web.ts"
 
 /** The one cookie that an answer sets: its value, and its attributes in lower case. */
-const cookieOf = ({ headers }: Answer) => {
+const cookieOf = ({ headers }: Answer, name = "session") => {
   const [cookie, ...others] = headers.getSetCookie()
   assert.deepStrictEqual(others, [])
   const [pair = "", ...attributes] = (cookie ?? assert.fail("no cookie is set")).split("; ")
-  assert.isTrue(pair.startsWith("session="))
+  assert.isTrue(pair.startsWith(`${name}=`))
   return {
     pair,
     attributes: Object.fromEntries(
@@ -48,14 +48,56 @@ describe("The session cookie", () => {
       const { send } = yield* makeWeb
       const { token } = yield* makeTenant()
       const isSecure = (headers: Readonly<Record<string, string>>, origin = "http://agentd.test") =>
-        Effect.map(
-          send("POST", "/api/session", { token, headers, origin }),
-          (answer) => "secure" in cookieOf(answer).attributes
-        )
+        Effect.map(send("POST", "/api/session", { token, headers, origin }), (answer) => {
+          const name = /^([^=]*)=/.exec(answer.headers.getSetCookie()[0] ?? "")?.[1]
+          const isSecure = "secure" in cookieOf(answer, name).attributes
+          assert.strictEqual(name, isSecure ? "__Host-session" : "session")
+          return isSecure
+        })
       assert.isTrue(yield* isSecure(https))
+      for (const proto of ["HTTPS", " https , http", "https,https"]) {
+        assert.isTrue(yield* isSecure({ "x-forwarded-proto": proto }))
+      }
+      assert.isFalse(yield* isSecure({ "x-forwarded-proto": "http, https" }))
       assert.isTrue(yield* isSecure({}, "https://agentd.test"))
       assert.isFalse(yield* isSecure({}))
       assert.isFalse(yield* isSecure({ "x-forwarded-proto": "http" }))
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("over https counts before one that another host of the domain has set", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const [ann, bob] = [yield* makeTenant(), yield* makeTenant()]
+      const own = cookieOf(
+        yield* send("POST", "/api/session", { token: ann.token, headers: https }),
+        "__Host-session"
+      )
+      const planted = cookieOf(yield* send("POST", "/api/session", { token: bob.token }))
+      for (const cookie of [`${own.pair}; ${planted.pair}`, `${planted.pair}; x=y; ${own.pair}`]) {
+        const path = `/api/agents?workspaceId=${ann.workspaceId}`
+        assert.strictEqual((yield* send("GET", path, { headers: { cookie, ...https } })).status, 200)
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("is taken from no page in the clear where its server is reached over https", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token } = yield* makeTenant()
+      const { pair: cookie } = cookieOf(yield* send("POST", "/api/session", { token }))
+      const statusOf = (origin: string, headers: Readonly<Record<string, string>>) =>
+        Effect.map(
+          send("POST", "/api/workspaces", {
+            headers: { cookie, host: "agentd.test", origin, ...headers },
+            json: { name: "w" }
+          }),
+          ({ status }) => status
+        )
+      assert.strictEqual(yield* statusOf("https://agentd.test", https), 201)
+      assert.strictEqual(yield* statusOf("https://agentd.test", {}), 201)
+      assert.strictEqual(yield* statusOf("http://agentd.test", {}), 201)
+      assert.strictEqual(yield* statusOf("http://agentd.test", https), 403)
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -63,10 +105,11 @@ describe("The session cookie", () => {
     Effect.gen(function* () {
       const { send } = yield* makeWeb
       const { token, workspaceId } = yield* makeTenant()
-      const { pair: cookie } = cookieOf(yield* send("POST", "/api/session", { token }))
+      const started = yield* send("POST", "/api/session", { token, headers: https })
+      const { pair: cookie } = cookieOf(started, "__Host-session")
       const ended = yield* send("DELETE", "/api/session", { headers: { cookie, ...https } })
-      assert.deepStrictEqual(cookieOf(ended), {
-        pair: "session=",
+      assert.deepStrictEqual(cookieOf(ended, "__Host-session"), {
+        pair: "__Host-session=",
         attributes: {
           path: "/",
           httponly: "",

@@ -126,6 +126,18 @@ describe("Workspaces", () => {
     }).pipe(Effect.provide(layerOffline()))
   )
 
+  it.effect("lets anybody leave, but its last owner", () =>
+    Effect.gen(function* () {
+      const { id, member, owner, stranger, workspaces } = yield* makeTeam
+      assert.instanceOf(yield* Effect.flip(workspaces.removeMember(stranger, id, stranger.id)), NotFound)
+      yield* workspaces.removeMember(member, id, member.id)
+      assert.instanceOf(yield* Effect.flip(workspaces.get(member, id)), NotFound)
+      assert.instanceOf(yield* Effect.flip(workspaces.removeMember(member, id, member.id)), NotFound)
+      const error = yield* Effect.flip(workspaces.removeMember(owner, id, owner.id))
+      assert.strictEqual(error.error, lastOwner)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.effect("is changed by owners alone; a stranger can't tell it from none", () =>
     Effect.gen(function* () {
       const { id, member, owner, stranger, workspace, workspaces } = yield* makeTeam

@@ -1,3 +1,5 @@
+import { isForwardedHttps } from "../../Schemas/Session.ts"
+
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
 
 /**
@@ -12,8 +14,9 @@ export const isSameOrigin = (
   const site = headers["sec-fetch-site"]
   if (site !== undefined && site !== "same-origin" && site !== "none") return false
   const { host, origin } = headers
-  return origin === undefined || (host !== undefined && hostOf(origin) === host.toLowerCase())
+  if (origin === undefined) return true
+  const from = URL.parse(origin)
+  // A page in the clear may be anybody's. That a proxy does not say `https` is no reason to refuse who came so.
+  const isDowngrade = from?.protocol === "http:" && isForwardedHttps(headers["x-forwarded-proto"])
+  return host !== undefined && from?.host === host.toLowerCase() && !isDowngrade
 }
-
-const hostOf = (origin: string): string | undefined =>
-  URL.canParse(origin) ? new URL(origin).host : undefined

@@ -19,6 +19,7 @@ import { CurrentRequest, type RequestFacts } from "../../Services/RequestFacts.t
 import * as AccessLog from "./AccessLog.ts"
 import { problemResponse } from "./Problems.ts"
 import { makeAllowedMethods } from "./Routes.ts"
+import { withSession } from "./SessionCookie.ts"
 
 /**
  * The one place where everything that no endpoint answered becomes `{"error"}`: unknown paths, other
@@ -57,7 +58,7 @@ export const layer = HttpRouter.middleware(
     const compressed = HttpMiddleware.compression({ compressible: isCompressible })
     return (app) =>
       Effect.gen(function* () {
-        const request = yield* HttpServerRequest
+        const request = withSession(yield* HttpServerRequest)
         const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
         const startedAt = performance.now()
         const facts: RequestFacts = {}
@@ -77,6 +78,7 @@ export const layer = HttpRouter.middleware(
             )
           }),
           Effect.provideService(CurrentRequest, facts),
+          Effect.provideService(HttpServerRequest, request),
           Effect.annotateLogs({ requestId })
         )
       }).pipe(DatabaseWait.together, compressed, Effect.provideService(HttpPlatform, platform))
