@@ -175,42 +175,6 @@ export const suite = (it: It) =>
       })
     )
 
-    it.effect(
-      "makes the model that a step names the run's, whatever becomes of its key, until another is named",
-      () =>
-        Effect.gen(function* () {
-          const { a, answeredBy, b, claim, id, journal, runs, steps, takeOver } = yield* subject
-          const first = yield* claim(a, 0)
-          assert.isNull(yield* answeredBy)
-          assert.isTrue(yield* journal.record(first, 0, { ...model, answeredBy: ours }))
-          assert.deepStrictEqual(yield* answeredBy, ours)
-          assert.isTrue(yield* journal.record(first, 1, tool("1")))
-          assert.isTrue(yield* journal.record(first, 2, model))
-          const second = yield* takeOver(b)
-          assert.deepStrictEqual(yield* answeredBy, ours)
-
-          assert.isFalse(
-            yield* journal.record(first, 3, { ...model, answeredBy: operators }),
-            "not the latest"
-          )
-          assert.isFalse(
-            yield* journal.record(second, 2, { ...model, answeredBy: operators }),
-            "there already"
-          )
-          assert.deepStrictEqual(yield* answeredBy, ours)
-
-          for (const _ of ["written", "written again"]) {
-            assert.isTrue(yield* journal.record(second, 3, { ...model, answeredBy: operators }))
-            assert.deepStrictEqual(yield* answeredBy, operators)
-          }
-          assert.deepStrictEqual((yield* steps).at(-1), [3, { ...model, answeredBy: operators }])
-          assert.isTrue(yield* runs.finish(second, failed, times))
-          assert.deepStrictEqual(yield* answeredBy, operators)
-          assert.isFalse(yield* journal.record({ ...second, id }, 4, { ...model, answeredBy: ours }), "over")
-          assert.deepStrictEqual(yield* answeredBy, operators)
-        })
-    )
-
     it.effect("takes no step of a former execution of the same worker", () =>
       Effect.gen(function* () {
         const { a, claim, journal, runs, steps, takeOver } = yield* subject

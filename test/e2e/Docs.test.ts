@@ -1,28 +1,10 @@
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { browser, openPage } from "../support/Browser.ts"
-import { makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import { assert, it } from "@effect/vitest"
+import { inBrowser } from "../support/InBrowser.ts"
 import { until } from "../support/Until.ts"
 
-const name = "the page /docs in a browser"
-const hasBrowser = typeof browser !== "string"
-
-describe.skipIf(!hasBrowser)(hasBrowser ? name : `${name} (skipped: no Chromium: ${browser})`, () => {
-  const dataDir = makeDataDir()
-  let server: Server
-
-  beforeAll(async () => {
-    server = await startServer({ AGENTD_DATA_DIR: dataDir.path })
-  })
-  afterAll(async () => {
-    if (typeof browser !== "string") await browser.close()
-    await server?.stop("SIGKILL")
-    dataDir.remove()
-  })
-
+inBrowser("the page /docs in a browser", (open) => {
   it("signs in with a token, lists agents, and asks no other host", async () => {
-    if (typeof browser === "string") return assert.fail(browser)
-    const { token, workspaceId } = readCredentials(dataDir.path)
-    const { complaints, page } = await openPage(browser)
+    const { complaints, page, server, token, workspaceId } = await open()
     const asked: Array<string> = []
     page.on("request", (request) => asked.push(new URL(request.url()).origin))
 

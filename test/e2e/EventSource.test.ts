@@ -1,10 +1,6 @@
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { browser, openPage } from "../support/Browser.ts"
-import { makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import { assert, it } from "@effect/vitest"
+import { inBrowser } from "../support/InBrowser.ts"
 import { until } from "../support/Until.ts"
-
-const name = "a chat in a browser"
-const hasBrowser = typeof browser !== "string"
 
 /** What a page does: signs in, sends a message, breaks off after three events, and lets an EventSource read it. */
 const script = (token: string, message: object) => `(async () => {
@@ -33,23 +29,9 @@ const script = (token: string, message: object) => `(async () => {
   return seen
 })()`
 
-describe.skipIf(!hasBrowser)(hasBrowser ? name : `${name} (skipped: no Chromium: ${browser})`, () => {
-  const dataDir = makeDataDir()
-  let server: Server
-
-  beforeAll(async () => {
-    server = await startServer({ AGENTD_DATA_DIR: dataDir.path })
-  })
-  afterAll(async () => {
-    if (typeof browser !== "string") await browser.close()
-    await server?.stop("SIGKILL")
-    dataDir.remove()
-  })
-
+inBrowser("a chat in a browser", (open) => {
   it("is read by an EventSource with a cookie, which stops by itself behind the end", async () => {
-    if (typeof browser === "string") return assert.fail(browser)
-    const { token, workspaceId } = readCredentials(dataDir.path)
-    const { page } = await openPage(browser)
+    const { page, server, token, workspaceId } = await open()
     const answers: Array<readonly [status: number, lastId: string | undefined]> = []
     page.on("response", async (response) => {
       if (!response.url().endsWith("/events")) return
