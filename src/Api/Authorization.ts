@@ -1,10 +1,10 @@
 import * as Context from "effect/Context"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
-import type { User } from "../Schemas/User.ts"
+import type { Caller } from "../Schemas/Token.ts"
 import { Forbidden, InvalidInput, Unauthenticated, Unavailable } from "./Errors.ts"
 
-export class CurrentUser extends Context.Service<CurrentUser, User>()("agentd/Api/CurrentUser") {}
+export class CurrentUser extends Context.Service<CurrentUser, Caller>()("agentd/Api/CurrentUser") {}
 
 /** Bearer token or `session` cookie (specification, Authentication). Comes before every other check. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: CurrentUser }>()(

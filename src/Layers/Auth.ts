@@ -30,7 +30,8 @@ export const layer = Layer.effect(
         if (!looksLikeToken(value)) return yield* refused
         const found = yield* tokens.findOwned(hashOf(value))
         if (Option.isNone(found) || !isUsable(found.value.token, yield* now)) return yield* refused
-        return found.value.user
+        const { token, user } = found.value
+        return { ...user, token: { id: token.id, expiresAt: token.expiresAt } }
       }),
       revoke: Effect.fn("Auth.revoke")(function* (secret) {
         const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))

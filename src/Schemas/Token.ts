@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { TokenId, UserId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
+import type { User } from "./User.ts"
 
 /** A bearer token as it is stored: the SHA-256 of the secret in hexadecimal, never the secret. */
 export const Token = Schema.Struct({
@@ -14,6 +15,11 @@ export const Token = Schema.Struct({
   revokedAt: Schema.NullOr(Timestamp)
 })
 export type Token = typeof Token.Type
+
+/** A user, and the token that was shown for it. */
+export interface Caller extends User {
+  readonly token: Pick<Token, "id" | "expiresAt">
+}
 
 /** Every secret begins with this, so that people and secret scanners recognise one. */
 export const tokenPrefix = "agentd_"

@@ -3,15 +3,14 @@ import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type { Unauthenticated, Unavailable } from "../Schemas/Errors.ts"
 import type { UserId } from "../Schemas/Ids.ts"
-import type { Token } from "../Schemas/Token.ts"
-import type { User } from "../Schemas/User.ts"
+import type { Caller, Token } from "../Schemas/Token.ts"
 
 /** Who is calling (specification, Authentication). */
 export class Auth extends Context.Service<
   Auth,
   {
-    /** The user of a bearer token or `session` cookie. One sentence for all that is wrong with it. */
-    readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<User, Unauthenticated | Unavailable>
+    /** The user of a bearer token or `session` cookie, and the token. One sentence for all that is wrong with it. */
+    readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, Unauthenticated | Unavailable>
     /** Ends the token with this secret, if there is one. */
     readonly revoke: (secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
     /** Makes a token of 256 random bits. The secret is in the answer and nowhere else. */

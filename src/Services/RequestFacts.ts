@@ -1,9 +1,13 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { TokenId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
 
 /** What becomes known of a request while it is answered: who asks, and the workspace that it is about. */
 export interface RequestFacts {
+  requestId?: string
+  /** From where it came, if that is known. */
+  address?: string
+  tokenId?: TokenId
   userId?: UserId
   workspaceId?: WorkspaceId
 }

@@ -5,7 +5,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { Authorization, CurrentUser } from "../../Api/Authorization.ts"
 import { Forbidden, type Unauthenticated, type Unavailable } from "../../Schemas/Errors.ts"
-import type { User } from "../../Schemas/User.ts"
+import type { Caller } from "../../Schemas/Token.ts"
 import { Auth } from "../../Services/Auth.ts"
 import { Lifecycle } from "../../Services/Lifecycle.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
@@ -23,11 +23,11 @@ export const layer = Layer.effect(
 
     const as = <E, E2, R>(
       httpEffect: Effect.Effect<HttpServerResponse, E, R>,
-      user: Effect.Effect<User, E2>
+      caller: Effect.Effect<Caller, E2>
     ) =>
-      Effect.flatMap(user, (found) =>
+      Effect.flatMap(caller, (found) =>
         Effect.andThen(
-          RequestFacts.tell({ userId: found.id }),
+          RequestFacts.tell(factsOf(found)),
           Effect.provideService(httpEffect, CurrentUser, found)
         )
       )
@@ -52,10 +52,11 @@ export const layer = Layer.effect(
         if (isSameOrigin(request.method, request.headers)) {
           return yield* as(httpEffect, authenticate(credential))
         }
-        const { id } = yield* authenticate(credential)
-        yield* RequestFacts.tell({ userId: id })
+        yield* RequestFacts.tell(factsOf(yield* authenticate(credential)))
         return yield* new Forbidden({ error: "the session cookie is not accepted from another origin" })
       })
     })
   })
 )
+
+const factsOf = ({ id, token }: Caller) => ({ userId: id, tokenId: token.id })

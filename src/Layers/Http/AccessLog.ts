@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as LogLevel from "effect/LogLevel"
-import * as Option from "effect/Option"
 import { maskTokens } from "../../Schemas/Token.ts"
 import type { RequestFacts } from "../../Services/RequestFacts.ts"
 
@@ -18,9 +17,9 @@ export const pathOf = (url: string): string => {
 }
 
 /** A workspace is told as the caller named it, who may have taken a token for one. */
-const told = (facts: RequestFacts) => ({
-  ...facts,
-  ...(facts.workspaceId !== undefined && { workspaceId: maskTokens(facts.workspaceId) })
+const told = ({ userId, workspaceId }: RequestFacts) => ({
+  ...(userId !== undefined && { userId }),
+  ...(workspaceId !== undefined && { workspaceId: maskTokens(workspaceId) })
 })
 
 /**
@@ -45,7 +44,7 @@ export const log = (
     Effect.annotateLogs(Effect.logInfo("a request was refused"), {
       ...about(),
       code,
-      ...(Option.isSome(request.remoteAddress) && { address: request.remoteAddress.value })
+      ...(facts.address !== undefined && { address: facts.address })
     })
   )
   return Effect.andThen(access, refusal)

@@ -8,6 +8,7 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { errorCodeHeader } from "../../Api/Errors.ts"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
@@ -61,7 +62,10 @@ export const layer = HttpRouter.middleware(
         const request = withSession(yield* HttpServerRequest)
         const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
         const startedAt = performance.now()
-        const facts: RequestFacts = {}
+        const facts: RequestFacts = {
+          requestId,
+          ...(Option.isSome(request.remoteAddress) && { address: request.remoteAddress.value })
+        }
         return yield* Effect.matchCauseEffect(app, {
           onSuccess: (response) => Effect.succeed(withBody(response)),
           onFailure: (cause) => answer(request, cause)
