@@ -1,0 +1,182 @@
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Api } from "../../src/Api/Api.ts"
+import type { RunId } from "../../src/Schemas/Ids.ts"
+import { makeApproval, makeRun } from "./Fixtures.ts"
+import { makeTenant } from "./Service.ts"
+import { makeWeb } from "./Web.ts"
+
+type Json = Record<string, unknown>
+
+export interface Operation {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  /** The ids that it takes, such as `path id`, `query workspaceId` and `body agentId`. */
+  readonly ids: ReadonlyArray<string>
+}
+
+/** `providerId` names an entry of the registry of providers, which is no tenant's. */
+const isId = (name: string) => /^id$|Ids?$/.test(name) && name !== "providerId"
+
+const document = JSON.parse(JSON.stringify(OpenApi.fromApi(Api)))
+
+const bodyFields = (operation: {
+  requestBody?: { content: Record<string, { schema: { $ref?: string } }> }
+}) => {
+  const reference = operation.requestBody?.content["application/json"]?.schema.$ref
+  return Object.keys(document.components.schemas[reference?.split("/").at(-1) ?? ""]?.properties ?? {})
+}
+
+/** Every endpoint of the contract, taken from it, so that a new one is missing in the tables below. */
+export const operations: ReadonlyArray<Operation> = Object.values(Api.groups)
+  .flatMap((group) => Object.values(group.endpoints).map((endpoint) => ({ group, endpoint })))
+  .map(({ endpoint, group }) => {
+    const path = endpoint.path.replace(/:(\w+)/g, "{$1}")
+    const operation = document.paths[path][endpoint.method.toLowerCase()]
+    const parameters: ReadonlyArray<{ in: string; name: string }> = operation.parameters
+    return {
+      id: `${group.identifier}.${endpoint.identifier}`,
+      method: endpoint.method,
+      path,
+      ids: [
+        ...parameters.filter(({ name }) => isId(name)).map(({ in: where, name }) => `${where} ${name}`),
+        ...bodyFields(operation)
+          .filter(isId)
+          .map((name) => `body ${name}`)
+      ]
+    }
+  })
+
+/** What each endpoint that changes something is sent, beside ids; reading takes nothing more. */
+export const bodies: Readonly<Record<string, Json>> = {
+  "agents.create": { name: "a" },
+  "agents.update": { name: "changed" },
+  "cronJobs.create": { name: "c", schedule: "@daily", prompt: "p" },
+  "cronJobs.update": { name: "changed" },
+  "cronJobs.preview": { schedule: "@daily" },
+  "cronJobs.run": {},
+  "connectors.create": { type: "custom" },
+  "connectors.update": { providerName: "changed" },
+  "connectors.check": {},
+  "tasks.create": { prompt: "p" },
+  "runs.cancel": {},
+  "approvals.decide": { decision: "approve" },
+  "chat.send": { content: "hello" },
+  "memory.upsert": { key: "k", value: "changed" },
+  "workspaces.create": { name: "w" },
+  "workspaces.update": { name: "changed" },
+  "workspaces.addMember": { email: "stranger@example.org" },
+  "projects.create": { name: "p" },
+  "providerKeys.create": { name: "k", provider: "offline", model: "m" },
+  "tokens.create": { name: "t" },
+  "session.start": {}
+}
+
+/** What `{id}` names, by the first part of an operation's id. */
+const kinds: Readonly<Record<string, string>> = {
+  agents: "agent",
+  cronJobs: "cronJob",
+  connectors: "connector",
+  chat: "conversation",
+  memory: "memory",
+  runs: "run",
+  approvals: "approval",
+  workspaces: "workspace",
+  providerKeys: "providerKey",
+  tokens: "token"
+}
+export const kindOf = ({ id }: Operation): string => kinds[id.split(".")[0] ?? ""] ?? ""
+
+/** What an id field of the name means: `connectorIds` are connectors, `id` what the endpoint is about. */
+export const kindOfField = (operation: Operation, name: string) =>
+  name === "id" ? kindOf(operation) : name.replace(/^defaultP/, "p").replace(/Ids?$/, "")
+
+/** What a tenant reads: all but the events, which come until a run is over, and what everybody is told. */
+const readings = operations.filter(
+  ({ id, method }) => method === "GET" && id !== "runs.events" && !id.startsWith("system.")
+)
+
+export const makeWorld = Effect.gen(function* () {
+  const { send } = yield* makeWeb
+
+  const makeOne = Effect.gen(function* () {
+    const { token, user, workspaceId } = yield* makeTenant()
+    const create = (path: string, json: Json) =>
+      Effect.map(send("POST", path, { token, json: { workspaceId, ...json } }), (answer) => {
+        assert.strictEqual(answer.status, 201, answer.text)
+        return (answer.body as { data: { id: string } }).data.id
+      })
+    const projectId = yield* create("/api/projects", { name: "p" })
+    const chat = yield* send("POST", "/api/chat/messages", {
+      token,
+      json: { workspaceId, content: "secret" }
+    })
+    const approval = yield* makeApproval(workspaceId)
+    const run = yield* makeRun(workspaceId, { id: `run_${workspaceId}` as RunId })
+    const ids: Readonly<Record<string, string>> = {
+      workspace: workspaceId,
+      project: projectId,
+      user: user.id,
+      run: run.id,
+      approval: approval.id,
+      conversation: /"conversationId":"(\w+)"/.exec(chat.text)?.[1] ?? "",
+      agent: yield* create("/api/agents", { name: "a" }),
+      cronJob: yield* create("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" }),
+      connector: yield* create("/api/connectors", { type: "custom" }),
+      memory: yield* create("/api/chat/memory", { key: "k", value: "v" }),
+      providerKey: yield* create("/api/provider-keys", { name: "k", provider: "offline", model: "m" }),
+      token: yield* create("/api/tokens", { name: "other" })
+    }
+    return { token, user, workspaceId, ids }
+  })
+
+  /** Everything that a tenant can read, as it is at the moment. */
+  const snapshot = ({
+    ids,
+    token
+  }: {
+    readonly ids: Readonly<Record<string, string>>
+    readonly token: string
+  }) =>
+    Effect.forEach(
+      readings.map((operation) => {
+        const path = operation.path.replace(
+          /\{(\w+)\}/g,
+          (_, name) => ids[kindOfField(operation, name)] ?? ""
+        )
+        return operation.ids.includes("query workspaceId") ? `${path}?workspaceId=${ids.workspace}` : path
+      }),
+      (path) =>
+        Effect.map(send("GET", path, { token }), ({ status, text }) => {
+          assert.strictEqual(status, 200, `${path} ${text}`)
+          return `${path} ${text}`
+        })
+    )
+
+  return { send, snapshot, mine: yield* makeOne, other: yield* makeOne }
+})
+
+/** A valid request in every other respect, with ids of a tenant, and `replaced` in one id field. */
+export const requestOf = (
+  operation: Operation,
+  ids: Readonly<Record<string, string>>,
+  replaced: { readonly idField?: string; readonly id?: string } = {}
+) => {
+  const { id: other = "", idField } = replaced
+  const valueAt = (place: string, field: string) =>
+    `${place} ${field}` === idField ? other : (ids[kindOfField(operation, field)] ?? "")
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, field) => encodeURIComponent(valueAt("path", field)))
+  const query = new URLSearchParams()
+  const json: Json = { ...bodies[operation.id] }
+  for (const own of operation.ids) {
+    const [place = "", field = ""] = own.split(" ")
+    const isNeeded = own === idField || field === "workspaceId"
+    if (place === "query" && isNeeded) query.set(field, valueAt("query", field))
+    if (place === "body" && isNeeded) {
+      json[field] = field.endsWith("Ids") ? [valueAt("body", field)] : valueAt("body", field)
+    }
+  }
+  return { path: `${path}?${query}`, ...(operation.id in bodies && { json }) }
+}
