@@ -99,6 +99,12 @@ export const drain = (capacity: Capacity): Capacity => ({ ...capacity, isDrainin
 export const executions = ({ held }: Capacity): ReadonlyArray<ExecutionKey> =>
   Array.from(HashMap.entries(held), ([id, { epoch }]) => ({ id, epoch }))
 
+/** Whether this very execution is surely this node's at `at`. */
+export const isOurs = (capacity: Capacity, execution: ExecutionKey, at: number): boolean => {
+  const place = placeOf(capacity, execution)
+  return place !== undefined && !place.isLost && at < place.until
+}
+
 /** What is held although its lease has ended at `at`. */
 export const expired = ({ held }: Capacity, at: number): ReadonlyArray<ExecutionKey> =>
   Array.from(HashMap.entries(held)).flatMap(([id, { epoch, until }]) => (until <= at ? [{ id, epoch }] : []))

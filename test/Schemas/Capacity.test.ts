@@ -7,6 +7,7 @@ import {
   free,
   giveBack,
   idle,
+  isOurs,
   lose,
   occupy,
   oursUntil,
@@ -53,6 +54,14 @@ describe("the capacity of a node", () => {
     assert.strictEqual(free(drain(twoOfThree)), 0)
     assert.strictEqual(reserve(drain(idle(3)), 1).granted, 0)
     assert.strictEqual(free(drain(vacate(twoOfThree, run("a")))), 0)
+  })
+
+  it("says of an execution whether it is ours: until its lease ends, or it is lost", () => {
+    assert.isTrue(isOurs(twoOfThree, run("a"), 99))
+    assert.isFalse(isOurs(twoOfThree, run("a"), 100))
+    assert.isFalse(isOurs(lose(twoOfThree, run("a")), run("a"), 99))
+    assert.isFalse(isOurs(twoOfThree, run("a", 2), 99))
+    assert.isFalse(isOurs(twoOfThree, run("c"), 99))
   })
 
   it("tells a later execution of the same run from one that was lost", () => {

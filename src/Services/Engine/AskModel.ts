@@ -8,6 +8,7 @@ import { fitPrompt, promptBudget } from "../../Schemas/Prompt.ts"
 import { type RunEvent, responding } from "../../Schemas/RunEvent.ts"
 import { noUsage } from "../../Schemas/Usage.ts"
 import type { Model } from "../Inference.ts"
+import { whileOurs } from "../Lease.ts"
 import type { SettingsShape } from "../Settings.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
 
@@ -37,6 +38,7 @@ export const askModel = Effect.fn("Engine.askModel")(function* <E>(
   const { answeredBy, stream } = yield* model
   const answer = makeAnswer(request.messages)
   const messages = fitPrompt(request.messages, promptBudget(historyTokens, request.tools))
+  yield* whileOurs
   const broken = yield* stream({ ...request, messages }).pipe(
     Stream.runForEach((event) => {
       const delta = answer.take(event)

@@ -10,6 +10,7 @@ import type { ToolCall, ToolResult } from "../../Schemas/Tool.ts"
 import { isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
 import { noToolNamed } from "../../Schemas/ToolName.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
+import { whileOurs } from "../Lease.ts"
 import { toolSeconds } from "../Metrics.ts"
 import type { Tool } from "../ToolSource.ts"
 import type { Toolbox } from "./Toolbox.ts"
@@ -71,9 +72,9 @@ export const callTool = Effect.fn("Engine.callTool")(function* (
   }
 })
 
-/** The call, and how long it takes, whatever comes of it. */
+/** The call, if it is still this node's to make, and how long it takes, whatever comes of it. */
 const measured = ({ binding, call }: Tool, { arguments: given }: ToolCall) =>
-  Effect.flatMap(monotonicMillis, (since) =>
+  Effect.flatMap(Effect.andThen(whileOurs, monotonicMillis), (since) =>
     Effect.onExit(call(given), (exit) =>
       Effect.flatMap(monotonicMillis, (at) => {
         const source = binding === null ? "builtin" : "connector"

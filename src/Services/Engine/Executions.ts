@@ -10,6 +10,7 @@ import type { RunId } from "../../Schemas/Ids.ts"
 import type { StoredRun } from "../../Schemas/Run.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
+import { Lease } from "../Lease.ts"
 import type { Renewal } from "../RunRepo.ts"
 import type { EventListener } from "./LiveEvents.ts"
 
@@ -91,8 +92,14 @@ export const make: (options: {
       return Effect.andThen(listener?.end ?? Effect.void, freed(wasFull))
     })
 
+  const whileOurs = (run: StoredRun) =>
+    Effect.flatMap(monotonicMillis, (at) =>
+      Capacity.isOurs(capacity, run, at) ? Effect.void : Effect.interrupt
+    )
+
   const fork = (run: StoredRun, listener: EventListener | undefined) =>
     execute(run, listener).pipe(
+      Effect.provideService(Lease, whileOurs(run)),
       Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an execution broke off", cause)

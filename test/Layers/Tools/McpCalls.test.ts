@@ -4,6 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
+import { Lease } from "../../../src/Services/Lease.ts"
 import { IdempotencyKey } from "../../../src/Services/ToolSource.ts"
 import { handled, listedTool, readBody, startHttp, startScripted } from "../../support/Mcp.ts"
 import { failure, makeClients, serverAt, using } from "../../support/McpClients.ts"
@@ -75,6 +76,24 @@ describe("calls of MCP clients", () => {
         yield* Effect.provideService(call("t"), IdempotencyKey, "run_1/call_1")
         assert.deepStrictEqual(seen, [undefined, "run_1/call_1"])
       })
+  )
+
+  it.effect("are not sent when the lease of what makes them ends while all else is looked up", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const { url } = yield* startScripted({
+        tools: [listedTool("t")],
+        answer: ({ method }) => void seen.push(method)
+      })
+      const { call } = yield* using(serverAt(url))
+      const ended = yield* Effect.exit(Effect.provideService(call("t"), Lease, Effect.interrupt))
+      assert.isTrue(Exit.hasInterrupts(ended))
+      assert.isFalse(seen.includes("tools/call"))
+      // The connection is of use to others.
+      const before = seen.length
+      yield* call("t")
+      assert.deepStrictEqual(seen.slice(before), ["tools/call"])
+    })
   )
 
   it.effect("close the connection of a call that is interrupted", () =>

@@ -13,6 +13,7 @@ import type { ServerInfo } from "../../../Schemas/ConnectorHealth.ts"
 import { storableText } from "../../../Schemas/Json.ts"
 import { cut } from "../../../Schemas/Text.ts"
 import { monotonicMillis } from "../../../Services/CurrentTime.ts"
+import { whileOurs } from "../../../Services/Lease.ts"
 import { IdempotencyKey } from "../../../Services/ToolSource.ts"
 import { failureOf, isOtherVersion } from "./Errors.ts"
 import { McpFailure } from "./Failure.ts"
@@ -211,6 +212,7 @@ const readable = (transport: McpClient.Transport, connectorId: string) => {
   const schemas: Array<Schema.JsonObject> = []
   const request: McpClient.Transport["request"] = (message, tool) => {
     const answer = Effect.flatMap(IdempotencyKey, (key) => transport.request(known(message, key), tool))
+    if (message.method === "tools/call") return Effect.andThen(whileOurs, answer)
     if (message.method !== "tools/list") return answer
     return Effect.gen(function* () {
       const response = yield* answer
