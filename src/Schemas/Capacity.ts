@@ -125,6 +125,14 @@ export const renewMillis = (leaseMillis: number): number => Math.min(leaseMillis
 export const expireMillis = (leaseMillis: number): number => Math.min(500, leaseMillis / 20)
 
 /**
+ * How long a session may keep what a transaction of its has locked and say nothing: a node that is stopped in one holds up
+ * all who start something of the same owner. Half of what these may wait for the database in all (`waitMillis`), and half
+ * of a lease: what waits is not renewed meanwhile.
+ */
+export const silentMillis = (leaseMillis: number, waitMillis: number): number =>
+  Math.ceil(Math.min(leaseMillis, waitMillis) / 2)
+
+/**
  * How many runs one query takes at most: it holds their places meanwhile, and what is made here in the meantime
  * is to begin here. It is repeated as long as it fills them.
  */

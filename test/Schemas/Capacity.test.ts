@@ -15,6 +15,7 @@ import {
   queryLimit,
   renew,
   reserve,
+  silentMillis,
   vacate
 } from "../../src/Schemas/Capacity.ts"
 import type { RunId } from "../../src/Schemas/Ids.ts"
@@ -87,6 +88,11 @@ describe("the capacity of a node", () => {
 
   it("counts a lease shorter than it is, from when it was asked for", () => {
     assert.strictEqual(oursUntil(1_000, 10_000), 10_000)
+  })
+
+  it("lets nobody wait for a silent session for half of his time, or of a lease", () => {
+    assert.deepStrictEqual([silentMillis(15_000, 10_000), silentMillis(5_000, 10_000)], [5_000, 2_500])
+    assert.strictEqual(silentMillis(1, 1), 1, "0 is no limit")
   })
 
   it("leaves room beside a query for what is made here meanwhile", () => {

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
+import { silentMillis } from "../../../Schemas/Capacity.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Sessions from "./Sessions.ts"
@@ -29,11 +30,12 @@ const reaching = <A, E, R>(
 /**
  * A migrated PostgreSQL 15 or newer at `url`, in UTF8 and writable when this is built, through a pool, all of whose
  * sessions are reached alike (`Tls.ts`). Every statement is bounded by the server as well (`statement_timeout`), so that
- * work whose caller gave up does not go on.
+ * work whose caller gave up does not go on; and a session whose process is stopped in the middle of a transaction is
+ * given up soon (`silentMillis`), so that it holds up nobody for long.
  */
 export const layer = (url: Redacted.Redacted) =>
   Layer.unwrap(
-    Effect.map(Settings, ({ databasePool, databaseTimeoutMillis }) => {
+    Effect.map(Settings, ({ databasePool, databaseTimeoutMillis, leaseMillis }) => {
       const milliseconds = String(databaseTimeoutMillis)
       const options = {
         maxConnections: databasePool,
@@ -44,7 +46,7 @@ export const layer = (url: Redacted.Redacted) =>
         startupParameters: {
           statement_timeout: milliseconds,
           lock_timeout: milliseconds,
-          idle_in_transaction_session_timeout: milliseconds
+          idle_in_transaction_session_timeout: String(silentMillis(leaseMillis, databaseTimeoutMillis))
         }
       } as const
       return reaching(url, options, Sessions.layer)
