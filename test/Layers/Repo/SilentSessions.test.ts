@@ -20,7 +20,7 @@ import { newRun } from "./RunNodes.ts"
 
 /** A node as it is in production, but that it waits much longer for the database than its sessions may be silent. */
 const makeNode = Effect.fnUntraced(function* (url: string) {
-  const settings = { leaseMillis: 1_000, databaseTimeoutMillis: 150_000 }
+  const settings = { leaseMillis: 1_000, databaseTimeoutMillis: 600_000 }
   const remote = Layer.provide(
     Remote.layer(Redacted.make(url)),
     Layer.succeed(Settings, { ...Settings.defaults, ...settings })
