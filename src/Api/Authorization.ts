@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import type { Caller } from "../Schemas/Token.ts"
-import { Forbidden, InvalidInput, Unauthenticated, Unavailable } from "./Errors.ts"
+import { Forbidden, InvalidInput, RateLimited, Unauthenticated, Unavailable } from "./Errors.ts"
 
 export class CurrentUser extends Context.Service<CurrentUser, Caller>()("agentd/Api/CurrentUser") {}
 
@@ -15,7 +15,7 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
       bearer: HttpApiSecurity.http({ scheme: "bearer" }),
       session: HttpApiSecurity.apiKey({ in: "cookie", key: "session" })
     },
-    error: [Unauthenticated, Forbidden, Unavailable]
+    error: [Unauthenticated, Forbidden, RateLimited, Unavailable]
   }
 ) {}
 

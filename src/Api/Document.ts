@@ -18,7 +18,7 @@ interface Operation {
 
 /**
  * What the generator can't know of the OpenAPI document: that unknown body fields are ignored and not
- * refused, where the service is, what requests and answers look like, and that every answer has a request id.
+ * refused, where the service is, what requests and answers look like, and what headers every answer has.
  */
 export const completeDocument = (given: Record<string, unknown>): Record<string, unknown> => {
   const document = withoutClosedObjects({ ...given, servers: [{ url: "/" }] }) as unknown as OpenAPISpec
@@ -51,15 +51,35 @@ export const completeDocument = (given: Record<string, unknown>): Record<string,
     responses: mapped(operation.responses, (answer, status) => ({
       ...answer,
       ...(status.startsWith("2") && answer.content !== undefined && { content: withExample(answer.content) }),
-      headers: { ...answer.headers, "x-request-id": requestId }
+      headers: { ...answer.headers, ...("429" in operation.responses && rates), "x-request-id": requestId }
     }))
   })
 
   return {
     ...document,
+    components: { ...document.components, headers: rateHeaders },
     paths: mapped(document.paths, (methods) =>
       mapped(methods as Readonly<Record<OpenAPISpecMethodName, Operation>>, complete)
     )
+  }
+}
+
+/** Where requests are counted (CONTRACT.md section 10). */
+const rates = {
+  "ratelimit-policy": { $ref: "#/components/headers/RateLimit-Policy" },
+  ratelimit: { $ref: "#/components/headers/RateLimit" }
+}
+
+const rateHeaders = {
+  "RateLimit-Policy": {
+    description:
+      "How many requests (`q`) there may be in `w` seconds: `default` of a token, `anonymous` without a valid one of " +
+      "an address (draft-ietf-httpapi-ratelimit-headers-11).",
+    schema: { type: "string" }
+  },
+  RateLimit: {
+    description: "How many of them are left (`r`), and after how many seconds there is one more (`t`).",
+    schema: { type: "string" }
   }
 }
 

@@ -22,7 +22,8 @@ type ErrorClass = Schema.Top &
 
 /**
  * How errors of one status look on the wire: `{"error"}`, the code of the error in `X-Error-Code`, and
- * headers that are the same for all. One call per status of an endpoint: a status has one set of headers.
+ * headers that are the same for all, but for a `Retry-After` that the error has itself. One call per status of an
+ * endpoint: a status has one set of headers.
  */
 const respond = <const Cases extends Readonly<Record<string, ErrorClass>>>(
   status: number,
@@ -53,8 +54,19 @@ const respond = <const Cases extends Readonly<Record<string, ErrorClass>>>(
     {
       decode: ({ body, headers }) => new (cases[headers[errorCodeHeader]] as ErrorClass)(body) as Failure,
       encode: (failure) => {
-        const { _tag, error } = failure as { readonly _tag: string; readonly error: string }
-        return { body: { error }, headers: { [errorCodeHeader]: codeOf(_tag), ...headers } }
+        const { _tag, error, retryAfter } = failure as {
+          readonly _tag: string
+          readonly error: string
+          readonly retryAfter?: number
+        }
+        return {
+          body: { error },
+          headers: {
+            [errorCodeHeader]: codeOf(_tag),
+            ...headers,
+            ...(retryAfter !== undefined && { "retry-after": String(retryAfter) })
+          }
+        }
       }
     }
   )(anyOf)
@@ -78,4 +90,5 @@ export const BusyOrInactive = respond(409, {
   conversation_busy: ConversationBusyError,
   agent_inactive: AgentInactiveError
 })
+export const RateLimited = respond(429, { rate_limited: Errors.RateLimited }, { "retry-after": "1" })
 export const Unavailable = respond(503, { unavailable: Errors.Unavailable }, { "retry-after": "1" })

@@ -47,7 +47,7 @@ const beneath =
   <A, E2, R2>(upper: Layer.Layer<A, E2, R2>) =>
     upper.pipe(
       Layer.provideMerge(Engine.layer),
-      Layer.provideMerge(Layer.mergeAll(Auth.layer, inference, Tools.layer)),
+      Layer.provideMerge(Layer.mergeAll(Auth.layerRated, inference, Tools.layer)),
       Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorReports.layer))
     )
 

@@ -12,6 +12,7 @@ import { Auth } from "../Services/Auth.ts"
 import { now } from "../Services/CurrentTime.ts"
 import { Ids } from "../Services/Ids.ts"
 import { TokenRepo } from "../Services/TokenRepo.ts"
+import * as Rates from "./Auth/Rates.ts"
 
 const secretBytes = 32
 
@@ -54,5 +55,8 @@ export const layer = Layer.effect(
     })
   })
 ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+/** The same, with how often each may ask. */
+export const layerRated = Layer.merge(layer, Rates.layer)
 
 const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex")

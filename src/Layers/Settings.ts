@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Networks from "../Schemas/Networks.ts"
 import { type Choice, type Flag, millisOf, problemOf, type Whole } from "../Schemas/Setting.ts"
 import { type NameOf, type SettingName, settings } from "../Schemas/SettingsTable.ts"
 import { Settings } from "../Services/Settings.ts"
@@ -37,6 +38,12 @@ const flag = (name: NameOf<Flag>) =>
 
 const choice = <Name extends NameOf<Choice>>(name: Name) =>
   word(name).pipe(Config.map((value) => value as (typeof settings)[Name]["values"][number]))
+
+const networks = (name: SettingName) =>
+  word(name).pipe(
+    Config.map((value) => Networks.parse(value) ?? Networks.none),
+    Config.withDefault(Networks.none)
+  )
 
 /** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
 export const database = Config.all({
@@ -109,6 +116,9 @@ export const layer = Layer.effect(
       historyTokens: yield* whole("AGENTD_HISTORY_TOKENS"),
       toolTimeoutMillis: yield* time("AGENTD_TOOL_TIMEOUT_SECONDS"),
       toolWaitMillis: yield* time("AGENTD_TOOL_WAIT_SECONDS"),
+      ratePerMinute: yield* whole("AGENTD_RATE_PER_MINUTE"),
+      anonymousPerMinute: yield* whole("AGENTD_ANONYMOUS_PER_MINUTE"),
+      trustedProxies: yield* networks("AGENTD_TRUSTED_PROXIES"),
       allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES"),
       databasePool: yield* databasePool,
       maxOutputLength: defaults.maxOutputLength,

@@ -101,6 +101,9 @@ export const problemOf = (list: string): string | undefined =>
     ? "must be networks (10.0.0.0/8), addresses or localhost, separated by commas"
     : undefined
 
+/** Whether a text is an IP address, in whatever form. */
+export const isAddress = (text: string): boolean => addressOf(text) !== undefined
+
 /** Contains nothing. */
 export const none: Networks = { contains: () => false }
 

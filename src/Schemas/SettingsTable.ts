@@ -1,4 +1,5 @@
 import * as DatabaseUrl from "./DatabaseUrl.ts"
+import * as Networks from "./Networks.ts"
 import { isApiKey, isBaseUrl, mostOutputTokens, Provider } from "./ProviderKey.ts"
 import { isSealingKey, keyForm } from "./SealingKey.ts"
 import type { Choice, Flag, Setting, Text, Whole } from "./Setting.ts"
@@ -41,6 +42,16 @@ const baseUrl = (what: string) =>
     fallback: null,
     trimmed: true
   })
+
+const networks = (what: string) =>
+  text(what, {
+    form: "networks, addresses, `localhost`, separated by commas",
+    problem: Networks.problemOf,
+    fallback: null
+  })
+
+const perMinute = (what: string, fallback: number) =>
+  whole(what, { minimum: 0, maximum: 10_000_000, unit: "", fallback })
 
 const seconds = (what: string, fallback: number, maximum: number) =>
   whole(what, { minimum: 1, maximum, unit: "seconds", fallback })
@@ -121,6 +132,17 @@ const place = {
   AGENTD_DRAIN_SECONDS: whole(
     "how long open requests, streams, and steps of runs that are under way get when the service stops",
     { minimum: 0, maximum: 3600, unit: "seconds", fallback: 10 }
+  ),
+  AGENTD_RATE_PER_MINUTE: perMinute(
+    "requests of a token in a minute on a node, also at once; 0: any number",
+    30_000
+  ),
+  AGENTD_ANONYMOUS_PER_MINUTE: perMinute(
+    "requests of an address (of IPv6: 64 bits) without a valid credential in a minute on a node; 0: any number",
+    120
+  ),
+  AGENTD_TRUSTED_PROXIES: networks(
+    "proxies whose `X-Forwarded-For` is believed ([deploy.md](deploy.md#several-nodes-behind-a-proxy)); unset: none"
   ),
   AGENTD_LOG_FORMAT: choice(
     "how the log is written ([operations.md](operations.md#the-log)); unset: `logfmt` on a terminal, else `json`",

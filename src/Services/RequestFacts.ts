@@ -1,15 +1,18 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { TokenId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { Rate } from "../Schemas/Rate.ts"
 
 /** What becomes known of a request while it is answered: who asks, and the workspace that it is about. */
 export interface RequestFacts {
   requestId?: string
-  /** From where it came, if that is known. */
+  /** From where it came, past trusted proxies, if that is known. */
   address?: string
   tokenId?: TokenId
   userId?: UserId
   workspaceId?: WorkspaceId
+  /** How the bucket stands that the request was counted in. */
+  rate?: Rate
 }
 
 /** The request that is being answered, for its line in the log; without one nobody keeps what is known. */

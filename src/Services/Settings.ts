@@ -1,4 +1,5 @@
 import * as Context from "effect/Context"
+import { type Networks, none } from "../Schemas/Networks.ts"
 import type { RunKind } from "../Schemas/Run.ts"
 import { millisOf, type Whole } from "../Schemas/Setting.ts"
 import { type NameOf, settings } from "../Schemas/SettingsTable.ts"
@@ -49,6 +50,11 @@ export interface SettingsShape {
   readonly toolConcurrency: number
   /** How much of a conversation a model is shown, in tokens as `Schemas/Prompt.ts` estimates them. */
   readonly historyTokens: number
+  /** Requests in a minute of one token, and refused ones of one address, on this node; 0 is any number. */
+  readonly ratePerMinute: number
+  readonly anonymousPerMinute: number
+  /** The peers whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: Networks
   /** Whether addresses that users set may lie in private networks (`AGENTD_ALLOW_PRIVATE_ADDRESSES`). */
   readonly allowPrivateAddresses: boolean
   /** The longest text that one run or chat turn may produce, in UTF-16 code units. */
@@ -87,6 +93,9 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     memorySearchMillis: 5_000,
     toolConcurrency: 8,
     historyTokens: whole("AGENTD_HISTORY_TOKENS"),
+    ratePerMinute: whole("AGENTD_RATE_PER_MINUTE"),
+    anonymousPerMinute: whole("AGENTD_ANONYMOUS_PER_MINUTE"),
+    trustedProxies: none,
     allowPrivateAddresses: settings.AGENTD_ALLOW_PRIVATE_ADDRESSES.fallback,
     maxOutputLength: 1_000_000,
     databasePool: whole("AGENTD_DATABASE_POOL"),

@@ -42,6 +42,7 @@ const errorCodes = [
   "409 agent_inactive",
   "409 approval_decided",
   "409 run_finished",
+  "429 rate_limited",
   "503 unavailable"
 ]
 

@@ -37,6 +37,8 @@ const numbers: ReadonlyArray<
   ["AGENTD_HISTORY_TOKENS", "historyTokens", 1, 1000, 10_000_000, 100_000],
   ["AGENTD_TOOL_TIMEOUT_SECONDS", "toolTimeoutMillis", 1000, 1, 3600, 60],
   ["AGENTD_TOOL_WAIT_SECONDS", "toolWaitMillis", 1000, 1, 86_400, 300],
+  ["AGENTD_RATE_PER_MINUTE", "ratePerMinute", 1, 0, 10_000_000, 30_000],
+  ["AGENTD_ANONYMOUS_PER_MINUTE", "anonymousPerMinute", 1, 0, 10_000_000, 120],
   ["AGENTD_DATABASE_POOL", "databasePool", 1, 1, 1000, 10],
   ["AGENTD_DATABASE_TIMEOUT_SECONDS", "databaseTimeoutMillis", 1000, 1, 600, 10]
 ]
@@ -112,6 +114,24 @@ describe("the settings of a process", () => {
       assert.isTrue((yield* read({ [name]: "true" })).allowPrivateAddresses)
       for (const value of ["True", "1", "yes", " true", "on"]) {
         assert.strictEqual(yield* refusal({ [name]: value }), `${name} must be true or false`)
+      }
+    })
+  )
+
+  it.effect("name the proxies that are believed, none by themselves", () =>
+    Effect.gen(function* () {
+      const name = "AGENTD_TRUSTED_PROXIES"
+      const { trustedProxies } = yield* read({ [name]: " 10.0.0.0/8, localhost" })
+      assert.deepStrictEqual(
+        ["10.1.2.3", "::1", "11.1.2.3"].map((address) => trustedProxies.contains(address)),
+        [true, true, false]
+      )
+      for (const environment of [{}, { [name]: "" }]) {
+        assert.isFalse((yield* read(environment)).trustedProxies.contains("127.0.0.1"))
+      }
+      const sentence = `${name} must be networks (10.0.0.0/8), addresses or localhost, separated by commas`
+      for (const value of ["canary", "10.0.0.0/33", "true", "10.0.0.1 10.0.0.2"]) {
+        assert.strictEqual(yield* refusal({ [name]: value }), sentence)
       }
     })
   )

@@ -107,7 +107,12 @@ const rooms: ReadonlyArray<Room> = [
   {
     name: "Layers/Settings",
     packages: any,
-    knows: files("Schemas/Setting.ts", "Schemas/SettingsTable.ts", "Services/Settings.ts")
+    knows: files(
+      "Schemas/Networks.ts",
+      "Schemas/Setting.ts",
+      "Schemas/SettingsTable.ts",
+      "Services/Settings.ts"
+    )
   },
   {
     name: "Layers/Runtime",

@@ -1,5 +1,6 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -21,7 +22,9 @@ import type { Lifecycle } from "../../src/Services/Lifecycle.ts"
 import type { Memory } from "../../src/Services/Memory.ts"
 import type { Projects } from "../../src/Services/Projects.ts"
 import type { ProviderKeys } from "../../src/Services/ProviderKeys.ts"
+import type { Rates } from "../../src/Services/Rates.ts"
 import type { Runs } from "../../src/Services/Runs.ts"
+import type { Settings } from "../../src/Services/Settings.ts"
 import type { Tokens } from "../../src/Services/Tokens.ts"
 import type { Workspaces } from "../../src/Services/Workspaces.ts"
 
@@ -42,7 +45,9 @@ type Served =
   | DatabaseHealth
   | Ids
   | Lifecycle
+  | Rates
   | Runs
+  | Settings
 
 interface Sending {
   readonly token?: string
@@ -60,6 +65,7 @@ export interface Answer {
 }
 
 const observing = Context.pick(
+  Clock.Clock,
   References.CurrentLoggers,
   References.MinimumLogLevel,
   Metric.MetricRegistry
@@ -74,7 +80,7 @@ export const makeWeb = Effect.gen(function* () {
         Http.layer.pipe(
           Layer.provide(Authorization.layer),
           Layer.provide(Layer.succeedContext(context)),
-          // What is of no service: the log and the metrics of the test are those of the requests.
+          // What is of no service: the log, the metrics and the time of the test are those of the requests.
           Layer.provideMerge(Layer.succeedContext(observing(context))),
           Layer.provide(NodeHttpServer.layerHttpServices)
         ),

@@ -4,10 +4,11 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { Authorization, CurrentUser } from "../../Api/Authorization.ts"
-import { Forbidden, type Unauthenticated, type Unavailable } from "../../Schemas/Errors.ts"
+import { Forbidden, type RateLimited, Unauthenticated, type Unavailable } from "../../Schemas/Errors.ts"
 import type { Caller } from "../../Schemas/Token.ts"
 import { Auth } from "../../Services/Auth.ts"
 import { Lifecycle } from "../../Services/Lifecycle.ts"
+import { Rates } from "../../Services/Rates.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
 import { isSameOrigin } from "./Origin.ts"
 
@@ -17,9 +18,10 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const auth = yield* Auth
     const lifecycle = yield* Lifecycle
+    const rates = yield* Rates
 
     const authenticate = (secret: Redacted.Redacted) =>
-      Effect.andThen(lifecycle.accepting, auth.authenticate(secret))
+      Effect.andThen(lifecycle.accepting, rates.admit(secret, auth.authenticate(secret)))
 
     const as = <E, E2, R>(
       httpEffect: Effect.Effect<HttpServerResponse, E, R>,
@@ -33,11 +35,13 @@ export const layer = Layer.effect(
       )
 
     // The framework tries both schemes and answers with the error of the last one.
-    const refusedBearers = new WeakMap<object, Unauthenticated | Unavailable>()
+    const refusedBearers = new WeakMap<object, RateLimited | Unauthenticated | Unavailable>()
 
     return Authorization.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential }) {
         const request = yield* HttpServerRequest
+        // Nothing of this scheme is there: the other one looks, so that the request counts once.
+        if (request.headers.authorization === undefined) return yield* nobody
         return yield* as(
           httpEffect,
           Effect.tapError(authenticate(credential), (error) =>
@@ -58,5 +62,7 @@ export const layer = Layer.effect(
     })
   })
 )
+
+const nobody = new Unauthenticated({ error: "there is no bearer token" })
 
 const factsOf = ({ id, token }: Caller) => ({ userId: id, tokenId: token.id })

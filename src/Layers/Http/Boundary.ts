@@ -9,15 +9,17 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import { errorCodeHeader } from "../../Api/Errors.ts"
+import { clientOf } from "../../Schemas/Forwarded.ts"
+import type { Networks } from "../../Schemas/Networks.ts"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
-import { Auth } from "../../Services/Auth.ts"
 import * as DatabaseWait from "../../Services/DatabaseWait.ts"
 import { Ids } from "../../Services/Ids.ts"
 import * as Metrics from "../../Services/Metrics.ts"
-import { CurrentRequest, type RequestFacts } from "../../Services/RequestFacts.ts"
+import * as RequestFacts from "../../Services/RequestFacts.ts"
+import { Settings } from "../../Services/Settings.ts"
 import * as AccessLog from "./AccessLog.ts"
+import * as Admission from "./Admission.ts"
 import { problemResponse } from "./Problems.ts"
 import { makeAllowedMethods } from "./Routes.ts"
 import { withSession } from "./SessionCookie.ts"
@@ -29,15 +31,15 @@ import { withSession } from "./SessionCookie.ts"
  */
 export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
-    const auth = yield* Auth
     const ids = yield* Ids
+    const refuse = yield* Admission.makeRefuse
+    const withRate = yield* Admission.makeWithRate
+    const { trustedProxies } = yield* Settings
     const allowedMethods = makeAllowedMethods()
 
     const notRouted = Effect.fnUntraced(function* (request: HttpServerRequest) {
-      if (isOfApi(request.url)) {
-        const refused = yield* Effect.isFailure(auth.authenticate(credentialOf(request)))
-        if (refused) return problemResponse(401)
-      }
+      const refused = isOfApi(request.url) ? yield* refuse(request) : undefined
+      if (refused !== undefined) return refused
       const allowed = allowedMethods(request.url)
       return allowed.length === 0 ? problemResponse(404) : problemResponse(405, { allow: allowed.join(", ") })
     })
@@ -62,14 +64,17 @@ export const layer = HttpRouter.middleware(
         const request = withSession(yield* HttpServerRequest)
         const requestId = acceptedId(request.headers["x-request-id"]) ?? (yield* ids.make<string>("request"))
         const startedAt = performance.now()
-        const facts: RequestFacts = {
+        const facts: RequestFacts.RequestFacts = {
           requestId,
-          ...(Option.isSome(request.remoteAddress) && { address: request.remoteAddress.value })
+          ...addressOf(request, trustedProxies)
         }
         return yield* Effect.matchCauseEffect(app, {
           onSuccess: (response) => Effect.succeed(withBody(response)),
           onFailure: (cause) => answer(request, cause)
         }).pipe(
+          Effect.flatMap((response) =>
+            isOfApi(request.url) ? withRate(response, facts) : Effect.succeed(response)
+          ),
           Effect.map((response) => delivered(response, request.url)),
           Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
           Effect.onExit((exit) => {
@@ -81,7 +86,7 @@ export const layer = HttpRouter.middleware(
               AccessLog.log(request, { status, code, millis }, facts)
             )
           }),
-          Effect.provideService(CurrentRequest, facts),
+          Effect.provideService(RequestFacts.CurrentRequest, facts),
           Effect.provideService(HttpServerRequest, request),
           Effect.annotateLogs({ requestId })
         )
@@ -122,5 +127,7 @@ const withBody = (response: HttpServerResponse.HttpServerResponse) =>
 const acceptedId = (id: string | undefined): string | undefined =>
   id !== undefined && /^[\w.:-]{1,100}$/u.test(id) ? id : undefined
 
-const credentialOf = ({ cookies, headers }: HttpServerRequest) =>
-  Redacted.make(headers.authorization?.replace(/^bearer +/iu, "") ?? cookies.session ?? "")
+const addressOf = ({ headers, remoteAddress }: HttpServerRequest, trusted: Networks) =>
+  Option.isSome(remoteAddress)
+    ? { address: clientOf(remoteAddress.value, headers["x-forwarded-for"], trusted) }
+    : {}

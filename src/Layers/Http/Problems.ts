@@ -10,6 +10,7 @@ const problems: Readonly<Record<number, readonly [code: string, error: string]>>
   405: ["method_not_allowed", "this path does not take this method"],
   413: ["payload_too_large", "the request body is too large"],
   415: ["unsupported_media_type", "the request body must be application/json in UTF-8"],
+  429: ["rate_limited", "too many requests; try again later"],
   503: ["unavailable", "the service can't answer at the moment; try again"]
 }
 const internalError = ["internal_error", "internal error"] as const

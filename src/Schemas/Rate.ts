@@ -1,0 +1,48 @@
+/** How many requests there may be in a minute (CONTRACT.md section 10): 0 is any number. */
+export interface RatePolicy {
+  /** As `RateLimit-Policy` names it: `default` is of a token, `anonymous` of the refused ones of an address. */
+  readonly name: "default" | "anonymous"
+  readonly perMinute: number
+}
+
+const windowSeconds = 60
+const windowMillis = windowSeconds * 1000
+
+/** How much was in a bucket at a moment of the monotonic clock, in milliseconds. Below 0 it owes. */
+export interface Bucket {
+  readonly level: number
+  readonly at: number
+}
+
+/** A bucket holds a minute's worth, is full at first, and is filled again evenly. */
+export const levelAt = ({ perMinute }: RatePolicy, bucket: Bucket | undefined, at: number): number =>
+  bucket === undefined
+    ? perMinute
+    : Math.min(perMinute, bucket.level + ((at - bucket.at) * perMinute) / windowMillis)
+
+/** How a bucket stands: what a caller is told. */
+export interface Rate {
+  readonly policy: RatePolicy
+  /** Whole requests that are left. */
+  readonly remaining: number
+  /** Whole seconds until there is one more; 0 where no more fit in. */
+  readonly seconds: number
+}
+
+/** Who waits so long finds at least one more. */
+export const rateOf = (policy: RatePolicy, level: number): Rate => {
+  const remaining = Math.max(0, Math.floor(level))
+  const missing = level >= policy.perMinute ? 0 : remaining + 1 - level
+  return { policy, remaining, seconds: Math.ceil((missing * windowSeconds) / policy.perMinute) }
+}
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers-11 that tell of it. */
+export const rateHeaders = ({ policy: { name, perMinute }, remaining, seconds }: Rate) => ({
+  "ratelimit-policy": `"${name}";q=${perMinute};w=${windowSeconds}`,
+  ratelimit: `"${name}";r=${remaining};t=${seconds}`
+})
+
+/** What is said to who is over it. */
+export const tooMany = ({ policy: { name, perMinute }, seconds }: Rate): string =>
+  `${name === "default" ? "too many requests with this token" : "too many requests without a valid credential from this address"}: ` +
+  `there may be ${perMinute} in a minute; try again in ${seconds} s`
