@@ -3,6 +3,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import { WorkspaceUsage } from "../Schemas/QuotaUsage.ts"
 import { AddMember, CreateWorkspace, Member, UpdateWorkspace, WorkspaceView } from "../Schemas/Workspace.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
@@ -44,6 +45,18 @@ export const Workspaces = HttpApiGroup.make("workspaces")
       OpenApi.annotations({
         summary: "Rename a workspace or set its default provider key, by an owner",
         description: "An absent field stays; null clears `defaultProviderKeyId`."
+      })
+    ),
+    HttpApiEndpoint.get("usage", `${workspaces}/:id/usage`, {
+      params: { id: pathId<WorkspaceId>() },
+      success: data(WorkspaceUsage),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Say how much of what its plan allows a workspace has",
+        description:
+          "`workspacesOwned` and `tokens` are those of the caller, by the best plan of the workspaces that the caller " +
+          "owns. One more than the limit is a 403 (`plan_limit_exceeded`) that names the quota."
       })
     ),
     HttpApiEndpoint.get("members", `${workspaces}/:id/members`, {

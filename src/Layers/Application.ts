@@ -15,6 +15,7 @@ import { Lifecycle } from "../Services/Lifecycle.ts"
 import { Memory } from "../Services/Memory.ts"
 import { Projects } from "../Services/Projects.ts"
 import { ProviderKeys } from "../Services/ProviderKeys.ts"
+import { Quotas } from "../Services/Quotas.ts"
 import { References } from "../Services/References.ts"
 import { Runs } from "../Services/Runs.ts"
 import { Secrets } from "../Services/Secrets.ts"
@@ -36,6 +37,7 @@ const useCases = Layer.mergeAll(
   Memory.layer,
   Projects.layer,
   ProviderKeys.layer,
+  Quotas.layer,
   Runs.layer,
   Secrets.layer,
   Tokens.layer,

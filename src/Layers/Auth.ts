@@ -38,7 +38,7 @@ export const layer = Layer.effect(
         const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))
         if (Option.isSome(token)) yield* tokens.revoke(token.value.userId, token.value.id, yield* now)
       }),
-      issue: Effect.fn("Auth.issue")(function* ({ expiresAt, name, userId }) {
+      issue: Effect.fn("Auth.issue")(function* ({ expiresAt, most, name, userId }) {
         const secret = tokenPrefix + Base64Url.encode(yield* random.randomBytes(secretBytes))
         const token = {
           id: yield* ids.make<TokenId>("token"),
@@ -49,7 +49,7 @@ export const layer = Layer.effect(
           expiresAt,
           revokedAt: null
         }
-        yield* tokens.insert(token)
+        yield* tokens.insert(token, most)
         return { token, secret: Redacted.make(secret) }
       })
     })

@@ -5,8 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Networks from "../Schemas/Networks.ts"
+import { readQuotas } from "../Schemas/QuotaSetting.ts"
 import { type Choice, type Flag, millisOf, problemOf, type Whole } from "../Schemas/Setting.ts"
 import { type NameOf, type SettingName, settings } from "../Schemas/SettingsTable.ts"
 import { Settings } from "../Services/Settings.ts"
@@ -102,6 +104,10 @@ export const layer = Layer.effect(
       runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE"),
       turnsPerWorkspace: yield* whole("AGENTD_TURNS_PER_WORKSPACE"),
       runsPerOwner: yield* whole("AGENTD_RUNS_PER_OWNER"),
+      quotas: yield* word("AGENTD_QUOTAS").pipe(
+        Config.map((value) => Result.getOrElse(readQuotas(value), () => defaults.quotas)),
+        Config.withDefault(defaults.quotas)
+      ),
       runMaxMillis: yield* time("AGENTD_RUN_MAX_SECONDS"),
       maxCrashes: defaults.maxCrashes,
       approvalMillis: yield* time("AGENTD_APPROVAL_HOURS"),

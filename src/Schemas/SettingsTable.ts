@@ -1,6 +1,8 @@
+import * as Result from "effect/Result"
 import * as DatabaseUrl from "./DatabaseUrl.ts"
 import * as Networks from "./Networks.ts"
 import { isApiKey, isBaseUrl, mostOutputTokens, Provider } from "./ProviderKey.ts"
+import { readQuotas } from "./QuotaSetting.ts"
 import { isSealingKey, keyForm } from "./SealingKey.ts"
 import type { Choice, Flag, Setting, Text, Whole } from "./Setting.ts"
 
@@ -185,6 +187,15 @@ const work = {
   AGENTD_RUNS_PER_OWNER: whole(
     "runs at once, and as many chat turns, of all workspaces that one user made, on all nodes together",
     { minimum: 1, maximum: 100_000, unit: "", fallback: 32 }
+  ),
+  AGENTD_QUOTAS: text(
+    "how much there may be of what a workspace or a user has, where that differs from [operations.md](operations.md#quotas); `null`: no limit",
+    {
+      form: '`{"free":{"agents":5}}`, by plan',
+      problem: (value) =>
+        Result.match(readQuotas(value), { onSuccess: () => undefined, onFailure: (problem) => problem }),
+      fallback: null
+    }
   ),
   AGENTD_RUN_MAX_SECONDS: seconds(
     "how long a run or chat turn may be worked on in all; what it waits for people does not count",

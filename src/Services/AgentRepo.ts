@@ -2,15 +2,23 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Agent, UpdateAgent } from "../Schemas/Agent.ts"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
 
 /** Agents, each with the summary of its provider key. */
 export class AgentRepo extends Context.Service<
   AgentRepo,
   {
-    /** Stores the agent; `providerKey` follows from `providerKeyId`. Returns it as it will be read. */
-    readonly insert: (agent: Omit<Agent, "providerKey">) => Effect.Effect<Agent, ReferenceGone | Unavailable>
+    /**
+     * Stores the agent; `providerKey` follows from `providerKeyId`. Returns it as it will be read. With `most` it is
+     * refused where the workspace has as many as its plan allows, exactly, also under concurrent creation.
+     */
+    readonly insert: (
+      agent: Omit<Agent, "providerKey">,
+      most?: ByPlan
+    ) => Effect.Effect<Agent, PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>, Unavailable>
     /** All of the workspace (of one project, if given), oldest first. */
     readonly list: (filter: {

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { Forbidden, type InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
@@ -11,6 +12,7 @@ import { AgentRepo } from "./AgentRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { orUnknown, References } from "./References.ts"
+import { Settings } from "./Settings.ts"
 
 const onlyOwnerSetsKeys = Effect.suspend(
   () => new Forbidden({ error: "providerKeyId: only an owner of the workspace may set it" })
@@ -24,7 +26,7 @@ export class Agents extends Context.Service<
     readonly create: (
       user: User,
       input: CreateAgent
-    ) => Effect.Effect<Agent, Forbidden | InvalidInput | Unavailable>
+    ) => Effect.Effect<Agent, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
       filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
@@ -46,6 +48,7 @@ export class Agents extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* AgentRepo
+      const { quotas } = yield* Settings
 
       const get = Effect.fn("Agents.get")(function* (user: User, id: AgentId) {
         return yield* access.visible(user, "agent", yield* repo.find(id))
@@ -70,7 +73,7 @@ export class Agents extends Context.Service<
             createdAt: at,
             updatedAt: at
           }
-          return yield* orUnknown(repo.insert(agent))
+          return yield* orUnknown(repo.insert(agent, quotas.agents))
         }),
         list: Effect.fn("Agents.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

@@ -21,7 +21,6 @@ import {
   unknownReference
 } from "../Schemas/Errors.ts"
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
-import { quotas } from "../Schemas/Quotas.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import { type NewTurn, newTurn } from "../Schemas/Turn.ts"
 import type { User } from "../Schemas/User.ts"
@@ -35,6 +34,7 @@ import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
 import { orUnknown, References } from "./References.ts"
 import { RunRepo } from "./RunRepo.ts"
+import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 import { Transaction } from "./Transaction.ts"
 
@@ -175,6 +175,7 @@ const makeResolve = Effect.gen(function* () {
 const makeStore = Effect.gen(function* () {
   const conversations = yield* ConversationRepo
   const runs = yield* RunRepo
+  const { quotas } = yield* Settings
   const transaction = yield* Transaction
 
   return (turn: NewTurn, existing: StoredConversation | null, start?: Start) =>

@@ -1,16 +1,21 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { StoredConnector } from "../Schemas/Connector.ts"
+import type { PlanLimitExceeded, StoredConnector } from "../Schemas/Connector.ts"
 import type { StoredHealth } from "../Schemas/ConnectorHealth.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
 
 /** Connectors with their sealed credentials. */
 export class ConnectorRepo extends Context.Service<
   ConnectorRepo,
   {
-    readonly insert: (connector: StoredConnector) => Effect.Effect<void, Unavailable>
+    /** `most` as in `AgentRepo`. */
+    readonly insert: (
+      connector: StoredConnector,
+      most?: ByPlan
+    ) => Effect.Effect<void, PlanLimitExceeded | Unavailable>
     readonly find: (id: ConnectorId) => Effect.Effect<Option.Option<StoredConnector>, Unavailable>
     /** All of the workspace (of one project, if given), oldest first. */
     readonly list: (filter: {

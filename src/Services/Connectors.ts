@@ -26,6 +26,7 @@ import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { References } from "./References.ts"
 import { SecretBox } from "./SecretBox.ts"
+import { Settings } from "./Settings.ts"
 import { ToolSource } from "./ToolSource.ts"
 import { Transaction } from "./Transaction.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
@@ -69,6 +70,7 @@ export class Connectors extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* ConnectorRepo
+      const { quotas } = yield* Settings
       const requireRoom = yield* makeRequireRoom
       const split = yield* makeSplit
       const transaction = yield* Transaction
@@ -92,7 +94,7 @@ export class Connectors extends Context.Service<
           const stored = yield* split(id, input.metadata ?? {})
           const connector = newConnector(input, { id, at, ...stored })
           yield* transaction.atomically(
-            Effect.andThen(requireRoom(input.workspaceId), repo.insert(connector))
+            Effect.andThen(requireRoom(input.workspaceId), repo.insert(connector, quotas.connectors))
           )
           return toConnector(connector)
         }),

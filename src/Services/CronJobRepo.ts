@@ -1,18 +1,21 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { StoredCronJob, UpdateCronJob } from "../Schemas/CronJob.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { CronJobId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
 
 /** Cron jobs, each with the name of its agent. */
 export class CronJobRepo extends Context.Service<
   CronJobRepo,
   {
-    /** Stores the job; `agent` follows from `agentId`. Returns it as it will be read. */
+    /** Stores the job; `agent` follows from `agentId`. Returns it as it will be read. `most` as in `AgentRepo`. */
     readonly insert: (
-      job: Omit<StoredCronJob, "agent">
-    ) => Effect.Effect<StoredCronJob, ReferenceGone | Unavailable>
+      job: Omit<StoredCronJob, "agent">,
+      most?: ByPlan
+    ) => Effect.Effect<StoredCronJob, PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
     /** As `find`, and nobody else changes the job before the surrounding transaction ends. */
     readonly lock: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { type CronFire, toCronFire } from "../Schemas/CronFire.ts"
 import {
   type CreateCronJob,
@@ -25,6 +26,7 @@ import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { orUnknown, References } from "./References.ts"
+import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 import { Transaction } from "./Transaction.ts"
 
@@ -36,7 +38,7 @@ export class CronJobs extends Context.Service<
     readonly create: (
       user: User,
       input: CreateCronJob
-    ) => Effect.Effect<CronJob, Forbidden | InvalidInput | Unavailable>
+    ) => Effect.Effect<CronJob, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
       filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
@@ -74,6 +76,7 @@ export class CronJobs extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* CronJobRepo
+      const { quotas } = yield* Settings
       const signals = yield* Signals
       const transaction = yield* Transaction
 
@@ -90,7 +93,7 @@ export class CronJobs extends Context.Service<
           const [nextFireAt] = yield* instants(input.schedule, timezone, yield* fires.now, 1)
           const id = yield* ids.make<CronJobId>("cronJob")
           const made = newCronJob(input, { id, at, nextFireAt: nextFireAt ?? null })
-          const job = yield* orUnknown(repo.insert(made))
+          const job = yield* orUnknown(repo.insert(made, quotas.cronJobs))
           yield* signals.publish({ type: "cron" })
           return toCronJob(job)
         }),

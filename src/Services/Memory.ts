@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
   type Forbidden,
   type InvalidInput,
@@ -16,6 +17,7 @@ import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { MemoryRepo } from "./MemoryRepo.ts"
 import { References } from "./References.ts"
+import { Settings } from "./Settings.ts"
 
 /** What a caller does with the memory of agents (specification, Memory). */
 export class Memory extends Context.Service<
@@ -25,7 +27,7 @@ export class Memory extends Context.Service<
     readonly upsert: (
       user: User,
       input: UpsertMemory
-    ) => Effect.Effect<MemoryEntry, Forbidden | InvalidInput | Unavailable>
+    ) => Effect.Effect<MemoryEntry, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
       filter: {
@@ -47,6 +49,7 @@ export class Memory extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* MemoryRepo
+      const { quotas } = yield* Settings
       const get = Effect.fn("Memory.get")(function* (user: User, id: MemoryEntryId) {
         return yield* access.visible(user, "memory entry", yield* repo.find(id))
       })
@@ -55,7 +58,7 @@ export class Memory extends Context.Service<
         upsert: Effect.fn("Memory.upsert")(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, { projectId: input.projectId })
-          return yield* repo.upsert({
+          const entry = {
             id: yield* ids.make<MemoryEntryId>("memoryEntry"),
             workspaceId: input.workspaceId,
             projectId: input.projectId ?? null,
@@ -64,7 +67,8 @@ export class Memory extends Context.Service<
             category: input.category ?? null,
             author: { userId: user.id },
             at: yield* now
-          })
+          }
+          return yield* repo.upsert(entry, quotas)
         }),
         list: Effect.fn("Memory.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

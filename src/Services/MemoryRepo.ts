@@ -1,9 +1,11 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { MemoryAuthor, MemoryDetail, MemoryEntry, MemoryTooSlow } from "../Schemas/MemoryEntry.ts"
+import type { Quotas } from "../Schemas/Quotas.ts"
 
 /** The memory of a workspace: values by key, per project or for the workspace as a whole. */
 export class MemoryRepo extends Context.Service<
@@ -11,18 +13,23 @@ export class MemoryRepo extends Context.Service<
   {
     /**
      * Atomic: however many write one key at once, one row stays. An existing entry keeps `id`,
-     * `createdAt` and, where none is given, its category; a new one gets `id` and `general`.
+     * `createdAt` and, where none is given, its category; a new one gets `id` and `general`. With `most` it is refused
+     * where the workspace would have more entries or bytes by it than its plan allows, exactly; a value that gets no
+     * longer never is.
      */
-    readonly upsert: (entry: {
-      readonly id: MemoryEntryId
-      readonly workspaceId: WorkspaceId
-      readonly projectId: ProjectId | null
-      readonly key: string
-      readonly value: string
-      readonly category: string | null
-      readonly author: MemoryAuthor
-      readonly at: Date
-    }) => Effect.Effect<MemoryEntry, Unavailable>
+    readonly upsert: (
+      entry: {
+        readonly id: MemoryEntryId
+        readonly workspaceId: WorkspaceId
+        readonly projectId: ProjectId | null
+        readonly key: string
+        readonly value: string
+        readonly category: string | null
+        readonly author: MemoryAuthor
+        readonly at: Date
+      },
+      most?: Pick<Quotas, "memoryEntries" | "memoryBytes">
+    ) => Effect.Effect<MemoryEntry, PlanLimitExceeded | Unavailable>
     readonly find: (id: MemoryEntryId) => Effect.Effect<Option.Option<MemoryDetail>, Unavailable>
     /** All that match, oldest first; without `projectId` those of every project and of none. */
     readonly list: (filter: {

@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { Forbidden, Unavailable } from "../Schemas/Errors.ts"
 import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { CreateProject, Project } from "../Schemas/Project.ts"
@@ -9,12 +10,16 @@ import { Access } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProjectRepo } from "./ProjectRepo.ts"
+import { Settings } from "./Settings.ts"
 
 /** What a caller does with projects (CONTRACT.md section 8). */
 export class Projects extends Context.Service<
   Projects,
   {
-    readonly create: (user: User, input: CreateProject) => Effect.Effect<Project, Forbidden | Unavailable>
+    readonly create: (
+      user: User,
+      input: CreateProject
+    ) => Effect.Effect<Project, Forbidden | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
       workspaceId: WorkspaceId
@@ -27,12 +32,13 @@ export class Projects extends Context.Service<
       const access = yield* Access
       const ids = yield* Ids
       const repo = yield* ProjectRepo
+      const { quotas } = yield* Settings
       return Projects.of({
         create: Effect.fn("Projects.create")(function* (user, { name, workspaceId }) {
           yield* access.member(user, workspaceId)
           const id = yield* ids.make<ProjectId>("project")
           const project = { id, workspaceId, name, createdAt: yield* now }
-          yield* repo.insert(project)
+          yield* repo.insert(project, quotas.projects)
           return project
         }),
         list: Effect.fn("Projects.list")(function* (user, workspaceId) {

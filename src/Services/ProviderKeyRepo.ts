@@ -1,15 +1,21 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { StoredProviderKey, UsableProviderKey } from "../Schemas/ProviderKey.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
 
 /** The keys of inference providers that workspaces hold, sealed. */
 export class ProviderKeyRepo extends Context.Service<
   ProviderKeyRepo,
   {
-    readonly insert: (key: StoredProviderKey) => Effect.Effect<void, Unavailable>
+    /** `most` as in `AgentRepo`. */
+    readonly insert: (
+      key: StoredProviderKey,
+      most?: ByPlan
+    ) => Effect.Effect<void, PlanLimitExceeded | Unavailable>
     /** All of the workspace, oldest first. */
     readonly list: (workspaceId: WorkspaceId) => Effect.Effect<ReadonlyArray<StoredProviderKey>, Unavailable>
     /** All of the workspace, oldest first, at most one of them its default. */

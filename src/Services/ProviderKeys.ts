@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ProviderKeyId, WorkspaceId } from "../Schemas/Ids.ts"
 import {
@@ -17,6 +18,7 @@ import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
 import { SecretBox } from "./SecretBox.ts"
+import { Settings } from "./Settings.ts"
 import { Transaction } from "./Transaction.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
@@ -31,7 +33,7 @@ export class ProviderKeys extends Context.Service<
     readonly create: (
       user: User,
       input: CreateProviderKey
-    ) => Effect.Effect<ProviderKey, Forbidden | InvalidInput | Unavailable>
+    ) => Effect.Effect<ProviderKey, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
       workspaceId: WorkspaceId
@@ -50,6 +52,7 @@ export class ProviderKeys extends Context.Service<
       const box = yield* SecretBox
       const ids = yield* Ids
       const repo = yield* ProviderKeyRepo
+      const { quotas } = yield* Settings
       const transaction = yield* Transaction
       const workspaces = yield* WorkspaceRepo
 
@@ -57,7 +60,7 @@ export class ProviderKeys extends Context.Service<
         const workspace = Option.getOrUndefined(yield* workspaces.lock(key.workspaceId))
         const isFirst =
           workspace?.defaultProviderKeyId === null && (yield* repo.list(key.workspaceId)).length === 0
-        yield* repo.insert(key)
+        yield* repo.insert(key, quotas.providerKeys)
         if (workspace !== undefined && isFirst) {
           yield* workspaces.update(
             workspace.id,

@@ -14,7 +14,6 @@ import {
   type Unavailable
 } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
-import { quotas } from "../Schemas/Quotas.ts"
 import {
   type CreateTask,
   type Run,
@@ -37,6 +36,7 @@ import { Ids } from "./Ids.ts"
 import { orUnknown, References } from "./References.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { RunRepo } from "./RunRepo.ts"
+import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 
 /** What a caller does with tasks and runs (specification, Tasks and runs). */
@@ -98,6 +98,7 @@ export class Runs extends Context.Service<
       const ids = yield* Ids
       const references = yield* References
       const repo = yield* RunRepo
+      const { quotas } = yield* Settings
       const engine = yield* Engine
       const journals = yield* RunJournal
       const ofJob = yield* makeOfJob

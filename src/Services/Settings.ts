@@ -1,5 +1,6 @@
 import * as Context from "effect/Context"
 import { type Networks, none } from "../Schemas/Networks.ts"
+import { type Quotas, quotas } from "../Schemas/Quotas.ts"
 import type { RunKind } from "../Schemas/Run.ts"
 import { millisOf, type Whole } from "../Schemas/Setting.ts"
 import { type NameOf, settings } from "../Schemas/SettingsTable.ts"
@@ -28,6 +29,8 @@ export interface SettingsShape {
   readonly turnsPerWorkspace: number
   /** How many runs, and as many turns, execute at once in all workspaces that one user made, on all nodes together. */
   readonly runsPerOwner: number
+  /** How much there may be of what workspaces and users have. */
+  readonly quotas: Quotas
   /** For how long a run or turn may be worked on, all its executions together. */
   readonly runMaxMillis: number
   /** How often in a row a run may lose its worker, as `Schemas/RunLoss.ts` counts it, before it is given up. */
@@ -80,6 +83,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     runsPerWorkspace: whole("AGENTD_RUNS_PER_WORKSPACE"),
     turnsPerWorkspace: whole("AGENTD_TURNS_PER_WORKSPACE"),
     runsPerOwner: whole("AGENTD_RUNS_PER_OWNER"),
+    quotas,
     runMaxMillis: time("AGENTD_RUN_MAX_SECONDS"),
     maxCrashes: 4,
     approvalMillis: time("AGENTD_APPROVAL_HOURS"),

@@ -1,8 +1,10 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId, UserId } from "../Schemas/Ids.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { OwnedToken, Token } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 
@@ -10,7 +12,11 @@ import type { User } from "../Schemas/User.ts"
 export class TokenRepo extends Context.Service<
   TokenRepo,
   {
-    readonly insert: (token: Token) => Effect.Effect<void, Unavailable>
+    /**
+     * With `most` it is refused where the user has as many that are neither revoked nor expired by then as the best plan
+     * of the workspaces that the user owns allows, exactly.
+     */
+    readonly insert: (token: Token, most?: ByPlan) => Effect.Effect<void, PlanLimitExceeded | Unavailable>
     /** At most one: hashes are unique. Also expired and revoked ones. */
     readonly findByHash: (hash: string) => Effect.Effect<Option.Option<Token>, Unavailable>
     /** As `findByHash`, with the user whose token it is; none where that user is disabled or gone. */

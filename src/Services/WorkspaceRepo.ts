@@ -1,8 +1,10 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { Member, Plan, Role, Workspace, WorkspaceView } from "../Schemas/Workspace.ts"
 
 /** Workspaces and who belongs to them. */
@@ -42,14 +44,16 @@ export class WorkspaceRepo extends Context.Service<
     readonly setPlan: (id: WorkspaceId, plan: Plan, at: Date) => Effect.Effect<boolean, Unavailable>
     /**
      * Idempotent: adding a member again sets the role. False where there is no such user. One who is there stays until
-     * the surrounding transaction ends, and one who is being removed is waited for.
+     * the surrounding transaction ends, and one who is being removed is waited for. With `most` nobody is made an owner
+     * who owns as many workspaces as the best plan of them allows, exactly; within a transaction.
      */
     readonly addMember: (
       id: WorkspaceId,
       userId: UserId,
       role: Role,
-      at: Date
-    ) => Effect.Effect<boolean, Unavailable>
+      at: Date,
+      most?: ByPlan
+    ) => Effect.Effect<boolean, PlanLimitExceeded | Unavailable>
     /** Oldest first; without users who are gone. */
     readonly members: (id: WorkspaceId) => Effect.Effect<ReadonlyArray<Member>, Unavailable>
     /** False when the user was no member. */

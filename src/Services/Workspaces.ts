@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
   Forbidden,
   InvalidInput,
@@ -27,6 +28,7 @@ import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
 import { orUnknown } from "./References.ts"
+import { Settings } from "./Settings.ts"
 import { Transaction } from "./Transaction.ts"
 import { UserRepo } from "./UserRepo.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
@@ -39,7 +41,7 @@ export class Workspaces extends Context.Service<
     readonly create: (
       user: User,
       input: CreateWorkspace
-    ) => Effect.Effect<WorkspaceView, Unauthenticated | Unavailable>
+    ) => Effect.Effect<WorkspaceView, PlanLimitExceeded | Unauthenticated | Unavailable>
     /** Those of the caller, oldest first. */
     readonly list: (user: User) => Effect.Effect<ReadonlyArray<WorkspaceView>, Unavailable>
     readonly get: (user: User, id: WorkspaceId) => Effect.Effect<WorkspaceView, NotFound | Unavailable>
@@ -58,7 +60,7 @@ export class Workspaces extends Context.Service<
       user: User,
       id: WorkspaceId,
       input: AddMember
-    ) => Effect.Effect<Member, Forbidden | InvalidInput | NotFound | Unavailable>
+    ) => Effect.Effect<Member, Forbidden | InvalidInput | NotFound | PlanLimitExceeded | Unavailable>
     /** By an owner, or whoever leaves; an owner stays. */
     readonly removeMember: (
       user: User,
@@ -72,6 +74,7 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const ids = yield* Ids
       const repo = yield* WorkspaceRepo
+      const most = (yield* Settings).quotas.workspacesOwned
       const transaction = yield* Transaction
       const users = yield* UserRepo
 
@@ -86,7 +89,7 @@ export class Workspaces extends Context.Service<
               const id = yield* ids.make<WorkspaceId>("workspace")
               const workspace = newWorkspace({ id, name, plan: "free", at })
               yield* repo.insert(workspace, user.id)
-              if (!(yield* repo.addMember(id, user.id, "owner", at))) {
+              if (!(yield* repo.addMember(id, user.id, "owner", at, most))) {
                 return yield* new Unauthenticated({ error: "the caller was deleted meanwhile" })
               }
               return { ...workspace, role: "owner" as const }
@@ -117,7 +120,7 @@ export class Workspaces extends Context.Service<
               if (Option.isNone(found)) return yield* nobody
               const role = input.role ?? "member"
               if (role !== "owner") yield* requireOtherOwner(id, found.value.id)
-              if (!(yield* repo.addMember(id, found.value.id, role, yield* now))) return yield* nobody
+              if (!(yield* repo.addMember(id, found.value.id, role, yield* now, most))) return yield* nobody
               const member = (yield* repo.members(id)).find(({ userId }) => userId === found.value.id)
               return member ?? (yield* notFound("member"))
             })

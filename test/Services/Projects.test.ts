@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type { PlanLimitExceeded } from "../../src/Schemas/Connector.ts"
 import { Forbidden, type Unavailable } from "../../src/Schemas/Errors.ts"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { Projects } from "../../src/Services/Projects.ts"
@@ -19,7 +20,7 @@ describe("Projects", () => {
         createdAt: new Date(1_000)
       })
       assert.deepStrictEqual(yield* projects.list(owner, id), [project])
-      const refusals: ReadonlyArray<Effect.Effect<unknown, Forbidden | Unavailable>> = [
+      const refusals: ReadonlyArray<Effect.Effect<unknown, Forbidden | PlanLimitExceeded | Unavailable>> = [
         projects.create(stranger, { workspaceId: id, name: "P" }),
         projects.list(stranger, id),
         projects.list(owner, "ws_absent" as WorkspaceId)

@@ -22,6 +22,7 @@ import type { Lifecycle } from "../../src/Services/Lifecycle.ts"
 import type { Memory } from "../../src/Services/Memory.ts"
 import type { Projects } from "../../src/Services/Projects.ts"
 import type { ProviderKeys } from "../../src/Services/ProviderKeys.ts"
+import type { Quotas } from "../../src/Services/Quotas.ts"
 import type { Rates } from "../../src/Services/Rates.ts"
 import type { Runs } from "../../src/Services/Runs.ts"
 import type { Settings } from "../../src/Services/Settings.ts"
@@ -41,6 +42,7 @@ type Served =
   | ProviderKeys
   | Tokens
   | Workspaces
+  | Quotas
   | DatabaseGauges
   | DatabaseHealth
   | Ids

@@ -9,6 +9,7 @@ import * as DatabaseReport from "./InMemory/DatabaseReport.ts"
 import * as MemoryRepo from "./InMemory/MemoryRepo.ts"
 import * as ProjectRepo from "./InMemory/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./InMemory/ProviderKeyRepo.ts"
+import * as QuotaRepo from "./InMemory/QuotaRepo.ts"
 import * as RemovalRepo from "./InMemory/RemovalRepo.ts"
 import * as RunCounts from "./InMemory/RunCounts.ts"
 import * as RunEventRepo from "./InMemory/RunEventRepo.ts"
@@ -35,6 +36,7 @@ export const layer = Layer.mergeAll(
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,
+  QuotaRepo.layer,
   RemovalRepo.layer,
   RunCounts.layer,
   RunEventRepo.layer,

@@ -10,6 +10,7 @@ import * as DatabaseReport from "./Postgres/DatabaseReport.ts"
 import * as MemoryRepo from "./Postgres/MemoryRepo.ts"
 import * as ProjectRepo from "./Postgres/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./Postgres/ProviderKeyRepo.ts"
+import * as QuotaRepo from "./Postgres/QuotaRepo.ts"
 import * as RemovalRepo from "./Postgres/RemovalRepo.ts"
 import * as RunCounts from "./Postgres/RunCounts.ts"
 import * as RunEventRepo from "./Postgres/RunEventRepo.ts"
@@ -35,6 +36,7 @@ export const layer = Layer.mergeAll(
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,
+  QuotaRepo.layer,
   RemovalRepo.layer,
   RunCounts.layer,
   RunEventRepo.layer,

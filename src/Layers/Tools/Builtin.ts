@@ -15,6 +15,7 @@ import {
 import { now } from "../../Services/CurrentTime.ts"
 import { Ids } from "../../Services/Ids.ts"
 import { MemoryRepo } from "../../Services/MemoryRepo.ts"
+import { Settings } from "../../Services/Settings.ts"
 import { type Tool, ToolError, type ToolScope } from "../../Services/ToolSource.ts"
 
 const recallLimit = 50
@@ -27,6 +28,7 @@ const tooSlow = Effect.fail(
 export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const memory = yield* MemoryRepo
+  const { quotas } = yield* Settings
 
   const remember = ({ id: runId, projectId, workspaceId }: ToolScope) =>
     tool({
@@ -43,7 +45,10 @@ export const make = Effect.gen(function* () {
         const at = yield* now
         const author = { runId }
         const entry = { id, workspaceId, projectId, key, value, category: category ?? null, author, at }
-        return toResult(yield* memory.upsert(entry))
+        const kept = yield* memory
+          .upsert(entry, quotas)
+          .pipe(Effect.catchTag("PlanLimitExceeded", ({ error }) => new ToolError({ error })))
+        return toResult(kept)
       })
     })
 

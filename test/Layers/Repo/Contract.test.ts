@@ -15,6 +15,7 @@ import * as MemorySearch from "../../contract/MemorySearch.ts"
 import * as Order from "../../contract/Order.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
+import * as QuotaRepo from "../../contract/QuotaRepo.ts"
 import * as References from "../../contract/References.ts"
 import * as RemovalRepo from "../../contract/RemovalRepo.ts"
 import * as RunClaims from "../../contract/RunClaims.ts"
@@ -61,6 +62,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   RunEventRepo: [RunEvents, RunPrune],
   ApprovalRepo: [ApprovalRepo],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],
+  QuotaRepo: [QuotaRepo],
   Transaction: [Transaction],
   SealedRepo: [SealedRepo],
   // With transactions.

@@ -7,6 +7,7 @@ import * as Builtin from "../../../src/Layers/Tools/Builtin.ts"
 import { Unavailable } from "../../../src/Schemas/Errors.ts"
 import { MemoryEntryId, RunId, UserId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { MemoryTooSlow } from "../../../src/Schemas/MemoryEntry.ts"
+import { type Quotas, quotas } from "../../../src/Schemas/Quotas.ts"
 import { Ids } from "../../../src/Services/Ids.ts"
 import { MemoryRepo } from "../../../src/Services/MemoryRepo.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
@@ -18,6 +19,11 @@ const scope = {
   projectId: null,
   connectorIds: null
 }
+
+const layerMemory = (given: Quotas) =>
+  Layer.mergeAll(Ids.layer, Repo.layerMemory).pipe(
+    Layer.provideMerge(Layer.succeed(Settings, { ...Settings.defaults, quotas: given }))
+  )
 
 const tool = Effect.fnUntraced(function* (name: string) {
   const { tools } = yield* Builtin.make
@@ -31,7 +37,11 @@ const recall = (error: MemoryTooSlow | Unavailable) =>
     const { call } = yield* tool("recall")
     return yield* Effect.flip(call({ query: "x" }))
   }).pipe(
-    Effect.provide(Layer.merge(Ids.layer, Layer.mock(MemoryRepo, { search: () => Effect.fail(error) })))
+    Effect.provide([
+      Ids.layer,
+      Layer.mock(MemoryRepo, { search: () => Effect.fail(error) }),
+      Layer.succeed(Settings, Settings.defaults)
+    ])
   )
 
 describe("recall", () => {
@@ -65,12 +75,36 @@ describe("remember", () => {
         found.entries.map((entry) => ("author" in entry ? entry.author : undefined)),
         [{ runId: scope.id }, author]
       )
+    }).pipe(Effect.provide(layerMemory(quotas)))
+  )
+
+  it.effect("tells the model which quota has no room, and stores nothing", () =>
+    Effect.gen(function* () {
+      const workspaceId = yield* makeWorkspace
+      const { tools } = yield* Builtin.make
+      const [remember] = tools({ ...scope, workspaceId })
+      const call = (key: string, value: string) => remember?.call({ key, value }) ?? assert.fail()
+      yield* call("a", "123")
+      const memory = yield* MemoryRepo
+      for (const [key, value, error] of [
+        ["b", "", "memoryEntries: the free plan allows at most 1"],
+        ["a", "12345", "memoryBytes: the free plan allows at most 4"]
+      ] as const) {
+        assert.deepInclude(yield* Effect.flip(call(key, value)), { _tag: "ToolError", error })
+      }
+      yield* call("a", "1234")
+      const entries = yield* memory.list({ workspaceId })
+      assert.deepStrictEqual(
+        entries.map(({ key, value }) => [key, value]),
+        [["a", "1234"]]
+      )
     }).pipe(
       Effect.provide(
-        Layer.merge(
-          Ids.layer,
-          Repo.layerMemory.pipe(Layer.provide(Layer.succeed(Settings, Settings.defaults)))
-        )
+        layerMemory({
+          ...quotas,
+          memoryEntries: { free: 1, pro: null },
+          memoryBytes: { free: 4, pro: null }
+        })
       )
     )
   )

@@ -5,6 +5,7 @@ import type { Agent } from "../../../Schemas/Agent.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
+import { unlessFullIn } from "./Quotas.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -21,11 +22,15 @@ export const layer = Layer.effect(
     }
     return guard(
       AgentRepo.of({
-        insert: (agent) =>
-          unlessGone(tables, agent, () => {
-            agents.set(agent.id, agent)
-            return withKey(agent)
-          }),
+        insert: (agent, most) =>
+          Effect.flatten(
+            unlessGone(tables, agent, () =>
+              unlessFullIn(tables, "agents", agent.workspaceId, most, () => {
+                agents.set(agent.id, agent)
+                return withKey(agent)
+              })
+            )
+          ),
         find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(agents.get(id)), withKey)),
         list: ({ projectId, workspaceId }) =>
           Effect.sync(() =>

@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
 import { inOrder } from "./Order.ts"
+import { unlessFullIn } from "./Quotas.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -14,7 +15,14 @@ export const layer = Layer.effect(
       Array.from(connectors.values()).filter((connector) => connector.workspaceId === workspaceId)
     return guard(
       ConnectorRepo.of({
-        insert: (connector) => Effect.sync(() => void connectors.set(connector.id, connector)),
+        insert: (connector, most) =>
+          unlessFullIn(
+            tables,
+            "connectors",
+            connector.workspaceId,
+            most,
+            () => void connectors.set(connector.id, connector)
+          ),
         find: (id) => Effect.sync(() => Option.fromNullishOr(connectors.get(id))),
         list: ({ projectId, workspaceId }) =>
           Effect.sync(() =>

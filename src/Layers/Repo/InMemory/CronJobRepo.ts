@@ -5,6 +5,7 @@ import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
+import { unlessFullIn } from "./Quotas.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -20,11 +21,15 @@ export const layer = Layer.effect(
       Effect.sync(() => Option.map(Option.fromNullishOr(cronJobs.get(id)), withAgent))
     return guard(
       CronJobRepo.of({
-        insert: (job) =>
-          unlessGone(tables, job, () => {
-            cronJobs.set(job.id, job)
-            return withAgent(job)
-          }),
+        insert: (job, most) =>
+          Effect.flatten(
+            unlessGone(tables, job, () =>
+              unlessFullIn(tables, "cronJobs", job.workspaceId, most, () => {
+                cronJobs.set(job.id, job)
+                return withAgent(job)
+              })
+            )
+          ),
         find,
         lock: find,
         list: ({ projectId, workspaceId }) =>

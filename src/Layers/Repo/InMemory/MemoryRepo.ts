@@ -13,6 +13,7 @@ import {
 } from "../../../Schemas/MemoryEntry.ts"
 import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
 import { inOrder } from "./Order.ts"
+import { bytesOf, countAll, unlessFull } from "./Quotas.ts"
 import { Store } from "./Store.ts"
 
 const entryKey = (workspaceId: string, projectId: string | null, key: string) =>
@@ -25,8 +26,8 @@ export const layer = Layer.effect(
     const { memoryEntries } = tables
     return guard(
       MemoryRepo.of({
-        upsert: ({ at, category, ...given }) =>
-          Effect.sync(() => {
+        upsert: ({ at, category, ...given }, most) =>
+          Effect.suspend(() => {
             const place = entryKey(given.workspaceId, given.projectId, given.key)
             const known = memoryEntries.get(place)
             const entry = {
@@ -36,8 +37,24 @@ export const layer = Layer.effect(
               createdAt: known?.createdAt ?? at,
               updatedAt: at
             }
-            memoryEntries.set(place, entry)
-            return toEntry(entry)
+            const write = () => {
+              memoryEntries.set(place, entry)
+              return toEntry(entry)
+            }
+            if (most === undefined) return Effect.sync(write)
+            const used = countAll(tables, given.workspaceId, "", at)
+            const plan = tables.workspaces.get(given.workspaceId)?.plan ?? "free"
+            const entries = {
+              used: used.memoryEntries,
+              more: Number(known === undefined),
+              plan,
+              most: most.memoryEntries
+            }
+            const more = bytesOf(given.value) - bytesOf(known?.value ?? "")
+            const bytes = { used: used.memoryBytes, more, plan, most: most.memoryBytes }
+            return Effect.flatten(
+              unlessFull("memoryEntries", entries, () => unlessFull("memoryBytes", bytes, write))
+            )
           }),
         find: (id) =>
           Effect.sync(() =>

@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { ProjectRepo } from "../../../Services/ProjectRepo.ts"
 import { inOrder } from "./Order.ts"
+import { unlessFullIn } from "./Quotas.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -12,7 +13,14 @@ export const layer = Layer.effect(
     const { projects } = tables
     return guard(
       ProjectRepo.of({
-        insert: (project) => Effect.sync(() => void projects.set(project.id, project)),
+        insert: (project, most) =>
+          unlessFullIn(
+            tables,
+            "projects",
+            project.workspaceId,
+            most,
+            () => void projects.set(project.id, project)
+          ),
         list: (workspaceId) =>
           Effect.sync(() =>
             Array.from(projects.values())

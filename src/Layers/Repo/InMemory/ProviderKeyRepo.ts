@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
 import { inOrder } from "./Order.ts"
+import { unlessFullIn } from "./Quotas.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -16,7 +17,14 @@ export const layer = Layer.effect(
         .sort(inOrder("createdAt"))
     return guard(
       ProviderKeyRepo.of({
-        insert: (key) => Effect.sync(() => void providerKeys.set(key.id, key)),
+        insert: (key, most) =>
+          unlessFullIn(
+            tables,
+            "providerKeys",
+            key.workspaceId,
+            most,
+            () => void providerKeys.set(key.id, key)
+          ),
         list: (workspaceId) => Effect.sync(() => list(workspaceId)),
         usable: (workspaceId) =>
           Effect.sync(() => {

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import { isUsable, type OwnedToken, type Token, toTokenView } from "../../../Schemas/Token.ts"
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
 import { inOrder, pageOf } from "./Order.ts"
+import { countAll, planOf, unlessFull } from "./Quotas.ts"
 import { Store } from "./Store.ts"
 import { toUser } from "./UserRepo.ts"
 
@@ -18,12 +19,13 @@ export const layer = Layer.effect(
     }
     return guard(
       TokenRepo.of({
-        insert: (token) =>
+        insert: (token, most) =>
           Effect.suspend(() => {
             const taken = Array.from(tokens.values()).some(({ hash }) => hash === token.hash)
             if (taken) return Effect.die(new Error("a token with this hash exists"))
-            tokens.set(token.id, token)
-            return Effect.void
+            const used = countAll(tables, "", token.userId, token.createdAt).tokens
+            const room = { used, plan: planOf(tables, token.userId), most }
+            return unlessFull("tokens", room, () => void tokens.set(token.id, token))
           }),
         findByHash: (hash) =>
           Effect.sync(() =>

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder, pageOf } from "./Order.ts"
+import { ownedBy, planOf, unlessFull } from "./Quotas.ts"
 import { Store, type Tables } from "./Store.ts"
 
 const memberKey = (workspaceId: string, userId: string) => `${workspaceId} ${userId}`
@@ -43,13 +44,17 @@ export const layer = Layer.effect(
             workspaces.set(id, { ...workspace, plan, updatedAt: at })
             return true
           }),
-        addMember: (id, userId, role, at) =>
-          Effect.sync(() => {
-            if (!users.has(userId) || gone.has(userId)) return false
+        addMember: (id, userId, role, at, most) =>
+          Effect.suspend(() => {
+            if (!users.has(userId) || gone.has(userId)) return Effect.succeed(false)
             const place = memberKey(id, userId)
-            const createdAt = members.get(place)?.createdAt ?? at
-            members.set(place, { workspaceId: id, userId, role, createdAt })
-            return true
+            const known = members.get(place)
+            const more = Number(role === "owner" && known?.role !== "owner")
+            const room = { used: ownedBy(tables, userId).length, more, plan: planOf(tables, userId), most }
+            return unlessFull("workspacesOwned", room, () => {
+              members.set(place, { workspaceId: id, userId, role, createdAt: known?.createdAt ?? at })
+              return true
+            })
           }),
         members: (id) =>
           Effect.sync(() =>

@@ -3,9 +3,10 @@ import * as Layer from "effect/Layer"
 import { Agent } from "../../../Schemas/Agent.ts"
 import { ProviderKeySummary } from "../../../Schemas/ProviderKey.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
-import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
+import { makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { goneOf, orGone, orOnlyGone, unlessGone } from "./Named.ts"
+import { goneOf, orGone, orOnlyGone } from "./Named.ts"
+import { insertNaming } from "./Quotas.ts"
 import { isThere } from "./Removed.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
@@ -25,12 +26,19 @@ export const layer = Layer.effect(
       left join provider_keys k on k.id = a.provider_key_id and k.deleted_at is null`
 
     return AgentRepo.of({
-      insert: (given) =>
+      insert: (given, most) =>
         query(
-          agent(sql`
-            with ${goneOf(sql, given)}, changed as (
-              ${insertSelect("agents", columns.row(given), unlessGone(sql))} returning *)
-            ${read("changed")}`).pipe(orOnlyGone(sql, given))
+          agent(
+            insertNaming(sql, {
+              table: "agents",
+              quota: "agents",
+              row: columns.row(given),
+              workspaceId: given.workspaceId,
+              most,
+              names: given,
+              read: read("changed")
+            })
+          ).pipe(orOnlyGone(sql, given))
         ),
       find: (id) => query(agent(sql`${read("agents")} where a.id = ${id} and a.deleted_at is null`)),
       list: ({ projectId, workspaceId }) =>

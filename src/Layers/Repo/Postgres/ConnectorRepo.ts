@@ -6,6 +6,7 @@ import { StoredHealth } from "../../../Schemas/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import { insertUnlessFull } from "./Quotas.ts"
 import { count, firstRow, returnedRow, rows } from "./Rows.ts"
 
 const connector = firstRow(StoredConnector)
@@ -42,7 +43,16 @@ export const layer = Layer.effect(
     const selected = columns.read()
 
     return ConnectorRepo.of({
-      insert: (given) => query(Effect.asVoid(sql`insert into connectors ${sql.insert(columns.row(given))}`)),
+      insert: (given, most) =>
+        query(
+          insertUnlessFull(sql, {
+            table: "connectors",
+            quota: "connectors",
+            row: columns.row(given),
+            workspaceId: given.workspaceId,
+            most
+          })
+        ),
       find: (id) => query(connector(sql`select ${selected} from connectors where id = ${id}`)),
       list: ({ projectId, workspaceId }) =>
         query(

@@ -3,9 +3,10 @@ import * as Layer from "effect/Layer"
 import { AgentReference } from "../../../Schemas/Agent.ts"
 import { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
-import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
+import { makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { goneOf, orGone, orOnlyGone, unlessGone } from "./Named.ts"
+import { goneOf, orGone, orOnlyGone } from "./Named.ts"
+import { insertNaming } from "./Quotas.ts"
 import { isThere } from "./Removed.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
@@ -25,12 +26,19 @@ export const layer = Layer.effect(
       left join agents a on a.id = c.agent_id and a.deleted_at is null`
 
     return CronJobRepo.of({
-      insert: (given) =>
+      insert: (given, most) =>
         query(
-          job(sql`
-            with ${goneOf(sql, given)}, changed as (
-              ${insertSelect("cron_jobs", columns.row(given), unlessGone(sql))} returning *)
-            ${read("changed")}`).pipe(orOnlyGone(sql, given))
+          job(
+            insertNaming(sql, {
+              table: "cron_jobs",
+              quota: "cronJobs",
+              row: columns.row(given),
+              workspaceId: given.workspaceId,
+              most,
+              names: given,
+              read: read("changed")
+            })
+          ).pipe(orOnlyGone(sql, given))
         ),
       find: (id) => query(job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null`)),
       lock: (id) =>

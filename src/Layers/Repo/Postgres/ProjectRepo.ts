@@ -4,6 +4,7 @@ import { Project } from "../../../Schemas/Project.ts"
 import { ProjectRepo } from "../../../Services/ProjectRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import { insertUnlessFull } from "./Quotas.ts"
 import { firstRow, rows } from "./Rows.ts"
 
 const project = firstRow(Project)
@@ -16,7 +17,16 @@ export const layer = Layer.effect(
     const { query, sql } = yield* Database
     const selected = columns.read()
     return ProjectRepo.of({
-      insert: (given) => query(Effect.asVoid(sql`insert into projects ${sql.insert(columns.row(given))}`)),
+      insert: (given, most) =>
+        query(
+          insertUnlessFull(sql, {
+            table: "projects",
+            quota: "projects",
+            row: columns.row(given),
+            workspaceId: given.workspaceId,
+            most
+          })
+        ),
       list: (workspaceId) =>
         query(
           projects(

@@ -4,6 +4,7 @@ import { StoredProviderKey, UsableProviderKey } from "../../../Schemas/ProviderK
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import { insertUnlessFull } from "./Quotas.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const providerKey = firstRow(StoredProviderKey)
@@ -22,8 +23,16 @@ export const layer = Layer.effect(
     const { query, sql } = yield* Database
     const selected = columns.read("k")
     return ProviderKeyRepo.of({
-      insert: (given) =>
-        query(Effect.asVoid(sql`insert into provider_keys ${sql.insert(columns.row(given))}`)),
+      insert: (given, most) =>
+        query(
+          insertUnlessFull(sql, {
+            table: "provider_keys",
+            quota: "providerKeys",
+            row: columns.row(given),
+            workspaceId: given.workspaceId,
+            most
+          })
+        ),
       find: (id) =>
         query(
           providerKey(

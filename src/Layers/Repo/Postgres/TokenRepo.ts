@@ -1,13 +1,16 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { ByPlan } from "../../../Schemas/Quotas.ts"
 import { Timestamp } from "../../../Schemas/Timestamp.ts"
 import { OwnedToken, Token } from "../../../Schemas/Token.ts"
 import { Email } from "../../../Schemas/User.ts"
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
-import { makeColumns } from "./Columns.ts"
+import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import { countTokens, fullPlanOfUser, lockUser, readFull, unlessFull } from "./Quotas.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
 const token = firstRow(Token)
@@ -23,13 +26,31 @@ const ownedColumns = makeColumns(Owned, {
   userCreatedAt: { read: "u.created_at" }
 })
 
+/** Inserts a token unless its user may have no more; within a transaction. */
+const insertWithin = (sql: PgClient, given: Token, most: ByPlan) => {
+  const used = countTokens(sql, given.userId, given.createdAt)
+  const room = sql.literal("(select 1) one where not exists (select from full_plan)")
+  return Effect.andThen(
+    lockUser(sql, given.userId),
+    unlessFull({ tokens: most })(sql`
+      with ${fullPlanOfUser(sql, "tokens", given.userId, used, most)},
+        made as (${insertSelect("tokens", columns.row(given), room)})
+      select * from ${readFull(sql)} full_plan`)
+  ).pipe(Effect.asVoid)
+}
+
 export const layer = Layer.effect(
   TokenRepo,
   Effect.gen(function* () {
     const { query, sql } = yield* Database
     const selected = columns.read("t")
     return TokenRepo.of({
-      insert: (given) => query(Effect.asVoid(sql`insert into tokens ${sql.insert(columns.row(given))}`)),
+      insert: (given, most) =>
+        query(
+          most === undefined
+            ? Effect.asVoid(sql`insert into tokens ${sql.insert(columns.row(given))}`)
+            : sql.withTransaction(insertWithin(sql, given, most))
+        ),
       findByHash: (hash) => query(token(sql`select ${selected} from tokens t where hash = ${hash}`)),
       findOwned: (hash) =>
         query(

@@ -1,13 +1,17 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { UserId } from "../../../Schemas/Ids.ts"
+import type { Fragment } from "effect/sql/Statement"
+import type { UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
+import type { ByPlan } from "../../../Schemas/Quotas.ts"
 import { Member, Role, Workspace, WorkspaceView } from "../../../Schemas/Workspace.ts"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { goneOf, orGone } from "./Named.ts"
+import { countOwned, fullPlanOfUser, lockUser, readFull, unlessFull } from "./Quotas.ts"
 import { unlessMarked } from "./Removed.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
@@ -22,6 +26,28 @@ const members = rows(Member)
 const memberColumns = makeColumns(Member, { email: { read: "u.email" } })
 const updated = firstRow(Schema.Struct({ id: Schema.String }))
 const membership = firstRow(Schema.Struct({ role: Role }))
+
+/** Makes a user an owner who may own one more workspace, or owns this one; within a transaction. */
+const unlessOwnsMost = (
+  sql: PgClient,
+  given: {
+    readonly id: WorkspaceId
+    readonly userId: UserId
+    readonly most: ByPlan
+    readonly added: (unless: Fragment) => Fragment
+  }
+) => {
+  const { added, id, most, userId } = given
+  const isOwner = sql`exists (
+    select from workspace_members where workspace_id = ${id} and user_id = ${userId} and role = 'owner')`
+  const full = fullPlanOfUser(sql, "workspacesOwned", userId, countOwned(sql, userId), most, isOwner)
+  return Effect.andThen(
+    lockUser(sql, userId),
+    unlessFull({ workspacesOwned: most })(sql`
+      with ${full}, added as (${added(sql.literal("and not exists (select from full_plan)"))})
+      select * from added full join ${readFull(sql)} full_plan on true`)
+  )
+}
 
 /** What goes through all workspaces, or through all of a user. */
 const forOperators = ({ query, sql }: Database["Service"]) => {
@@ -106,16 +132,22 @@ export const layer = Layer.effect(
             sql`update workspaces set plan = ${plan}, updated_at = ${at} where id = ${id} returning id`
           )
         ),
-      addMember: (id, userId, role, at) =>
-        query(
-          // The foreign key alone lets one in who was removed, since the row stays.
-          returnedRow(sql`
-            insert into workspace_members (workspace_id, user_id, role, created_at)
-            select ${id}, id, ${role}, ${at}::timestamptz from users
-            where id = ${userId} and deleted_at is null for key share
-            on conflict (workspace_id, user_id) do update set role = excluded.role
-            returning user_id`)
-        ),
+      addMember: (id, userId, role, at, most) => {
+        // The foreign key alone lets one in who was removed, since the row stays.
+        const added = (unless: Fragment) => sql`
+          insert into workspace_members (workspace_id, user_id, role, created_at)
+          select ${id}, id, ${role}, ${at}::timestamptz from users
+          where id = ${userId} and deleted_at is null ${unless} for key share
+          on conflict (workspace_id, user_id) do update set role = excluded.role
+          returning user_id`
+        return query(
+          returnedRow(
+            most === undefined || role !== "owner"
+              ? added(sql.literal(""))
+              : unlessOwnsMost(sql, { id, userId, most, added })
+          )
+        )
+      },
       role: (id, userId) =>
         query(
           Effect.map(

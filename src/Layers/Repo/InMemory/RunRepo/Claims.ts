@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { WorkspaceId } from "../../../../Schemas/Ids.ts"
-import { type ByPlan, quotaExceeded } from "../../../../Schemas/Quotas.ts"
+import { type ByPlan, isFull, quotaExceeded } from "../../../../Schemas/Quotas.ts"
 import { kindOf, type RunKind, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { Plan } from "../../../../Schemas/Workspace.ts"
 import type { RunRepo, Shares } from "../../../../Services/RunRepo.ts"
@@ -69,7 +69,7 @@ const fullPlan = (tables: Tables, run: StoredRun, mostPending: ByPlan | undefine
   const plan = tables.workspaces.get(run.workspaceId)?.plan
   if (mostPending === undefined || plan === undefined) return
   const waiting = runsOf(tables, run.workspaceId, kindOf(run), "PENDING").length
-  return waiting >= mostPending[plan] ? plan : undefined
+  return isFull(waiting, plan, mostPending) ? plan : undefined
 }
 
 /** Who executes a run first, and for how long. */
@@ -79,7 +79,7 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "insert" | "claim
       unlessGone(tables, run, () => {
         const starts = claimant !== undefined && hasRoom(tables, run, claimant)
         const full = starts ? undefined : fullPlan(tables, run, mostPending)
-        if (full !== undefined) return quotaExceeded("pendingRuns", full, mostPending?.[full] ?? 0)
+        if (full !== undefined) return quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null)
         tables.runs.set(run.id, run)
         keepEvents(tables, run.id, batches)
         if (starts) {

@@ -10,6 +10,7 @@ import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { keeping } from "../EventBatches.ts"
 import { goneOf, orOnlyGone } from "../Named.ts"
+import { mostOf } from "../Quotas.ts"
 import { firstRow } from "../Rows.ts"
 import { insertRun } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
@@ -49,7 +50,7 @@ const roomFor = (
     where is_open and (c.owner_id is null or r.running < ${perOwner}::int)
   ), full_plan as materialized (
     select plan from workspace, counts
-    where not exists (select from room) and queued >= (${sql.json(mostPending ?? {})} ->> plan)::int
+    where not exists (select from room) and queued >= ${mostOf(sql, mostPending)}
   )`
 }
 
@@ -87,7 +88,7 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
       Effect.flatMap(({ full, status }) =>
         full === null
           ? Effect.succeed(start !== undefined && status === "RUNNING")
-          : Effect.fail(quotaExceeded("pendingRuns", full, mostPending?.[full] ?? 0))
+          : Effect.fail(quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null))
       )
     )
 })
