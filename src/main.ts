@@ -11,10 +11,11 @@ import * as SecretBox from "./Layers/SecretBox.ts"
 import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
 import * as Engine from "./Services/Engine.ts"
+import * as PlainSecrets from "./Services/PlainSecrets.ts"
 
 /** The service as `npm start` runs it, from the network down to the database. */
 export const layer = Server.layer.pipe(
-  Layer.provide([Engine.layerTasks, Scheduler.layer, ProcessMetrics.layer]),
+  Layer.provide([Engine.layerTasks, PlainSecrets.layer, Scheduler.layer, ProcessMetrics.layer]),
   Layer.provide(Application.layer),
   Layer.provide(SecretBox.layer),
   Layer.provide(Repo.layerPostgres),

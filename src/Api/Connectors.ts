@@ -19,8 +19,8 @@ export const Connectors = HttpApiGroup.make("connectors")
       OpenApi.annotations({
         summary: "Create a connector",
         description:
-          "At least one of `type` and `providerId`. `metadata` is at most 16 KiB; its `credential` is sealed " +
-          "and never returned. The free plan allows 5 active connectors (`plan_limit_exceeded`)."
+          "At least one of `type` and `providerId`. `metadata` is at most 16 KiB and never returned; its " +
+          "`credential`, its `headers` and what else looks like a secret in it are sealed. The free plan allows 5 active connectors (`plan_limit_exceeded`)."
       })
     ),
     HttpApiEndpoint.get("list", "/api/connectors", {
@@ -40,7 +40,7 @@ export const Connectors = HttpApiGroup.make("connectors")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Read a connector",
-        description: "Without its credential: `hasCredential` says whether there is one.",
+        description: "Without its metadata: `hasCredential` says whether a secret is in it.",
         ...extension
       })
     ),
@@ -53,7 +53,7 @@ export const Connectors = HttpApiGroup.make("connectors")
       OpenApi.annotations({
         summary: "Update a connector, or switch it on or off",
         description:
-          "An absent field stays. `metadata` replaces all of it, the credential included. Switching it on counts to the plan's limit.",
+          "An absent field stays. `metadata` replaces all of it, secrets included. Switching it on counts to the plan's limit.",
         ...extension
       })
     ),

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { registryEntry } from "./ConnectorRegistry.ts"
+import { hasSealed } from "./ConnectorSecrets.ts"
 import { ConnectorId, ProjectId, WorkspaceId } from "./Ids.ts"
 import { mostLevels } from "./JsonLimits.ts"
 import { text } from "./Text.ts"
@@ -33,7 +34,7 @@ export const ConnectorCredential = Schema.Union([
 ])
 export type ConnectorCredential = typeof ConnectorCredential.Type
 
-/** Free-form, up to 16 KiB as JSON; its `credential` is sealed and never stored with the rest. */
+/** Free-form, up to 16 KiB as JSON. What is secret in it is sealed, and none of it is ever returned. */
 export const ConnectorMetadata = Schema.JsonObject.check(
   Schema.makeFilter((value: Schema.JsonObject) => metadataProblem(value))
 )
@@ -112,7 +113,7 @@ export const UpdateConnector = Schema.Struct({
 }).annotate({ identifier: "UpdateConnector" })
 export type UpdateConnector = typeof UpdateConnector.Type
 
-/** A connector as it is stored: the credential is sealed, the rest of the metadata is not. */
+/** A connector as it is stored: what is secret in its metadata is sealed (`ConnectorSecrets.ts`). */
 export const StoredConnector = Schema.Struct({
   ...Connector.fields,
   metadata: Schema.JsonObject,
@@ -136,7 +137,7 @@ export const newConnector = (
     providerName: input.providerName ?? known?.name ?? null,
     status: "ACTIVE",
     grantedScopes: input.grantedScopes ?? known?.defaultScopes ?? [],
-    hasCredential: given.sealedCredential !== null,
+    hasCredential: hasSealed(given),
     metadata: given.metadata,
     sealedCredential: given.sealedCredential,
     createdAt: given.at,

@@ -36,14 +36,14 @@ export const inScope = (
  * tools. No error repeats a value, only names.
  */
 export const targetOf = (
-  connector: Pick<StoredConnector, "type" | "providerId" | "metadata" | "hasCredential">,
+  connector: Pick<StoredConnector, "type" | "providerId" | "metadata">,
   credential: ConnectorCredential | undefined
 ): ConnectorTarget => {
   const entry = registryEntry(connector.providerId)
   const known = entry?.kind === "mcp" ? entry.mcpUrl : undefined
   const { headers: given, url: own } = connector.metadata
   const isOwn = connector.type === "mcp" && (own !== undefined || known === undefined)
-  if (!isOwn && (known === undefined || !connector.hasCredential)) return { kind: "none" }
+  if (!isOwn && (known === undefined || credential === undefined)) return { kind: "none" }
   try {
     const url = urlOf(own ?? known)
     return { kind: "server", server: { url, headers: { ...headersOf(given), ...signIn(credential) } } }
@@ -76,7 +76,7 @@ export const serverProblem = (
     return "metadata.url: is required for type mcp: the address of its server (streamable HTTP)"
   }
   const given = isCredential(credential) ? credential : undefined
-  const target = targetOf({ type, providerId, metadata: rest, hasCredential: given !== undefined }, given)
+  const target = targetOf({ type, providerId, metadata: rest }, given)
   return target.kind === "unusable" ? target.error.message : undefined
 }
 

@@ -174,13 +174,20 @@ export const findingOfKey = (
 }
 
 export const findingOfSecrets = (report: SecretsReport): Finding => {
-  const { current, former, unreadable } = report
+  const { current, former, plain, unreadable } = report
   const all = current + former + unreadable
   if (unreadable > 0) {
     return fail(
       "secrets",
       `${unreadable} of ${all} can't be opened: ${namesOf(report)}`,
       "put the key back that sealed them, or add it to AGENTD_SECRET_KEYS_OLD, or enter them again"
+    )
+  }
+  if (plain > 0) {
+    return warn(
+      "secrets",
+      `${plain} connectors hold secrets in their metadata that are not sealed`,
+      "set AGENTD_SECRET_KEY where there is none: a start seals them, and so does `secrets reseal`"
     )
   }
   if (all === 0) return ok("secrets", "none stored")

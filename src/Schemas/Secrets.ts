@@ -1,8 +1,12 @@
 import * as Schema from "effect/Schema"
+import { metadataRow } from "./ConnectorSecrets.ts"
 import { headersRow } from "./ConnectorServer.ts"
 
-/** Where secrets are stored: the API key of a provider key, the credential and the headers of a connector. */
-export const places = ["apiKey", "credential", "headers"] as const
+/**
+ * Where secrets are stored: the API key of a provider key; the credential, the headers and what else is secret in the
+ * metadata of a connector.
+ */
+export const places = ["apiKey", "credential", "headers", "metadata"] as const
 export type Place = (typeof places)[number]
 
 /** A secret as it is stored, in the row with this id. */
@@ -10,7 +14,12 @@ export const SealedText = Schema.Struct({ id: Schema.String, sealed: Schema.Stri
 export type SealedText = typeof SealedText.Type
 
 /** The row that a secret is bound to where it is sealed. */
-export const boundTo = (place: Place, id: string): string => (place === "headers" ? headersRow(id) : id)
+export const boundTo = (place: Place, id: string): string =>
+  place === "headers" ? headersRow(id) : place === "metadata" ? metadataRow(id) : id
+
+/** Metadata of a connector as it is stored, as JSON. */
+export const StoredMetadata = Schema.Struct({ id: Schema.String, metadata: Schema.String })
+export type StoredMetadata = typeof StoredMetadata.Type
 
 /** How many ids a report names. */
 export const mostUnreadable = 20
@@ -22,7 +31,9 @@ export const SecretsReport = Schema.Struct({
   former: Schema.Int,
   unreadable: Schema.Int,
   /** Of provider keys and connectors, up to 20. */
-  unreadableIds: Schema.Array(Schema.String)
+  unreadableIds: Schema.Array(Schema.String),
+  /** How many connectors hold secrets that are not sealed, as former versions have stored them. */
+  plain: Schema.Int
 })
 export type SecretsReport = typeof SecretsReport.Type
 
@@ -31,7 +42,8 @@ export const emptyReport: SecretsReport = {
   current: 0,
   former: 0,
   unreadable: 0,
-  unreadableIds: []
+  unreadableIds: [],
+  plain: 0
 }
 
 /** Whose secrets no key opens, for people. */

@@ -98,5 +98,5 @@ export const shownAddress = (address: string): string => {
 }
 
 /** Of letters and digits, or long: a key looks so, and so does an id. */
-const isOpaque = (part: string): boolean =>
+export const isOpaque = (part: string): boolean =>
   (part.length >= 16 && /[0-9]/u.test(part) && /[a-z]/iu.test(part)) || part.length >= 32

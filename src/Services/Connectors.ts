@@ -2,8 +2,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
-import type * as Schema from "effect/Schema"
 import {
   type Connector,
   type ConnectorMetadata,
@@ -15,7 +13,8 @@ import {
   type UpdateConnector
 } from "../Schemas/Connector.ts"
 import { type ConnectorHealth, type ConnectorTools, toHealth } from "../Schemas/ConnectorHealth.ts"
-import { headersRow, serverProblem } from "../Schemas/ConnectorServer.ts"
+import { hasSealed } from "../Schemas/ConnectorSecrets.ts"
+import { serverProblem } from "../Schemas/ConnectorServer.ts"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
@@ -25,7 +24,7 @@ import { ConnectorRepo } from "./ConnectorRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { References } from "./References.ts"
-import { SecretBox } from "./SecretBox.ts"
+import * as SealedMetadata from "./SealedMetadata.ts"
 import { Settings } from "./Settings.ts"
 import { ToolSource } from "./ToolSource.ts"
 import { Transaction } from "./Transaction.ts"
@@ -126,7 +125,7 @@ export class Connectors extends Context.Service<
                 ...secret,
                 updatedAt: yield* now
               }
-              const stored = { ...updated, hasCredential: updated.sealedCredential !== null }
+              const stored = { ...updated, hasCredential: hasSealed(updated) }
               if (!(yield* repo.update(stored))) return yield* notFound("connector")
               // What was shown is of another server.
               if (secret !== undefined) yield* repo.forgetHealth(id)
@@ -168,26 +167,12 @@ const makeLooking = Effect.fnUntraced(function* (
   }
 })
 
-/** What is stored of metadata: the credential apart, and the headers, where keys are too, sealed. */
-const makeSplit = Effect.gen(function* () {
-  const box = yield* SecretBox
-
-  const seal = (row: string, field: string, secret: Schema.Json) =>
-    box
-      .seal(row, Redacted.make(JSON.stringify(secret)))
-      .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `metadata.${field}: ${error}` })))
-
-  return Effect.fnUntraced(function* (id: ConnectorId, given: ConnectorMetadata) {
-    const { credential, headers, ...metadata } = given
-    return {
-      metadata:
-        headers === undefined
-          ? metadata
-          : { ...metadata, headers: yield* seal(headersRow(id), "headers", headers) },
-      sealedCredential: credential === undefined ? null : yield* seal(id, "credential", credential)
-    }
-  })
-})
+/** What is stored of metadata: all that is secret in it sealed. */
+const makeSplit = Effect.map(
+  SealedMetadata.make,
+  (seals) => (id: ConnectorId, metadata: ConnectorMetadata) =>
+    Effect.mapError(seals.given(id, metadata), ({ error }) => new InvalidInput({ error }))
+)
 
 /** What a connector could never be used with is refused while somebody is there to read it. */
 const requireUsable = (...given: Parameters<typeof serverProblem>) => {

@@ -1,8 +1,9 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { SealedSample } from "../Schemas/SealedSample.ts"
-import type { Place, SealedText } from "../Schemas/Secrets.ts"
+import type { Place, SealedText, StoredMetadata } from "../Schemas/Secrets.ts"
 
 /** Looks at what is stored sealed, whoever's it is. */
 export class SealedRepo extends Context.Service<
@@ -26,5 +27,14 @@ export class SealedRepo extends Context.Service<
       readonly from: string
       readonly to: string
     }) => Effect.Effect<boolean, Unavailable>
+    /** The metadata of connectors that have some, by their ids; those behind `after` alone. */
+    readonly metadata: (range: {
+      readonly after: string | null
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<StoredMetadata>, Unavailable>
+    /** As `replace`, of the whole metadata. */
+    readonly replaceMetadata: (
+      stored: StoredMetadata & { readonly to: Schema.JsonObject }
+    ) => Effect.Effect<boolean, Unavailable>
   }
 >()("agentd/Services/SealedRepo") {}

@@ -13,6 +13,7 @@ import {
   type SecretsReport,
   withUnreadable
 } from "../Schemas/Secrets.ts"
+import * as PlainSecrets from "./PlainSecrets.ts"
 import { SealedRepo } from "./SealedRepo.ts"
 import { SecretBox } from "./SecretBox.ts"
 
@@ -25,7 +26,7 @@ export class Secrets extends Context.Service<
   Secrets,
   {
     /**
-     * Seals with the present key, a new one where `newKey` says so, whatever another one has sealed. A secret at a
+     * Seals with the present key, a new one where `newKey` says so, whatever another one has sealed, or none. A secret at a
      * time: it may break off anywhere, run again, and beside others who do the same or change secrets, whose word is
      * the last. What no key opens stays as it is.
      */
@@ -38,6 +39,7 @@ export class Secrets extends Context.Service<
     Secrets,
     Effect.gen(function* () {
       const box = yield* SecretBox
+      const plain = yield* PlainSecrets.make(Effect.yieldNow)
       const repo = yield* SealedRepo
 
       /** Hands every stored secret over, some at a time. */
@@ -74,6 +76,15 @@ export class Secrets extends Context.Service<
           : { ...report, former: report.former + 1 }
       })
 
+      const checkOne = Effect.fnUntraced(function* (report: SecretsReport, place: Place, text: SealedText) {
+        const by = yield* box.sealedBy(text.sealed)
+        if (by === "none") return report
+        if (Option.isNone(yield* opened(place, text))) return withUnreadable(report, text.id)
+        return by === "current"
+          ? { ...report, current: report.current + 1 }
+          : { ...report, former: report.former + 1 }
+      })
+
       const resealAll = Effect.gen(function* () {
         const first = yield* fold(resealOne)
         let { former, resealed } = first
@@ -83,7 +94,8 @@ export class Secrets extends Context.Service<
           resealed += again.resealed
           left = again.former + again.resealed
         }
-        return { ...first, resealed, former }
+        resealed += yield* plain.seal
+        return { ...first, resealed, former, plain: yield* plain.count }
       })
 
       return Secrets.of({
@@ -92,18 +104,10 @@ export class Secrets extends Context.Service<
             Effect.catchTag("SecretBoxError", ({ error }) => Effect.fail(new SecretsError({ error })))
           )
         ),
-        check: Effect.suspend(() =>
-          fold(
-            Effect.fnUntraced(function* (report, place, text) {
-              const by = yield* box.sealedBy(text.sealed)
-              if (by === "none") return report
-              if (Option.isNone(yield* opened(place, text))) return withUnreadable(report, text.id)
-              return by === "current"
-                ? { ...report, current: report.current + 1 }
-                : { ...report, former: report.former + 1 }
-            })
-          )
-        ).pipe(Effect.withSpan("Secrets.check"))
+        check: Effect.gen(function* () {
+          const report = yield* fold(checkOne)
+          return { ...report, plain: yield* plain.count }
+        }).pipe(Effect.withSpan("Secrets.check"))
       })
     })
   )

@@ -6,10 +6,7 @@ import type { ConnectorId, ProjectId } from "../../src/Schemas/Ids.ts"
 type Given = Parameters<typeof targetOf>[0]
 
 const target = (given: Partial<Given>, credential?: ConnectorCredential) =>
-  targetOf(
-    { type: null, providerId: null, metadata: {}, hasCredential: credential !== undefined, ...given },
-    credential
-  )
+  targetOf({ type: null, providerId: null, metadata: {}, ...given }, credential)
 
 const url = "https://example.org/mcp"
 const mcp = (metadata: Given["metadata"], credential?: ConnectorCredential) =>

@@ -82,6 +82,10 @@ describe("what is found of a machine", () => {
   it("is told of secrets that nothing opens, and of a key that is missing", () => {
     const report = { ...emptyReport, current: 2 }
     assert.strictEqual(findingOfSecrets(emptyReport).found, "none stored")
+    assert.deepInclude(findingOfSecrets({ ...emptyReport, plain: 3 }), {
+      status: "warn",
+      found: "3 connectors hold secrets in their metadata that are not sealed"
+    })
     assert.strictEqual(findingOfSecrets(report).status, "ok")
     assert.strictEqual(findingOfSecrets({ ...report, former: 1 }).status, "warn")
     const lost = findingOfSecrets(withUnreadable(withUnreadable(report, "conn_1"), "conn_1"))

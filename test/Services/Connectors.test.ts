@@ -10,6 +10,7 @@ import * as Repo from "../../src/Layers/Repo.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import type { ConnectorMetadata } from "../../src/Schemas/Connector.ts"
 import { PlanLimitExceeded } from "../../src/Schemas/Connector.ts"
+import { metadataRow, sealedField } from "../../src/Schemas/ConnectorSecrets.ts"
 import { headersRow } from "../../src/Schemas/ConnectorServer.ts"
 import { Forbidden, InvalidInput, NotFound } from "../../src/Schemas/Errors.ts"
 import type { ConnectorId, ProjectId } from "../../src/Schemas/Ids.ts"
@@ -124,13 +125,43 @@ describe("Connectors", () => {
       const metadata = { url: "https://example.org", headers }
       const made = yield* connectors.create(user, { workspaceId, type: "mcp", metadata })
       const row = yield* stored(made.id)
-      assert.isFalse(made.hasCredential)
+      assert.isTrue(made.hasCredential)
       assert.notInclude(JSON.stringify([made, row]), "canary")
       const box = yield* SecretBox
       const sealed = String(row.metadata.headers)
       const opened = yield* box.open(headersRow(made.id), sealed)
       assert.deepStrictEqual(JSON.parse(Redacted.value(opened)), headers)
       yield* Effect.flip(box.open(made.id, sealed))
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect.each([
+    [{ url: "https://example.org/?key=canary", region: "eu" }],
+    [{ url: "https://example.org/s/canary0123456789ab/mcp" }],
+    [{ url: "https://example.org", options: [{ deep: { apiKey: "canary" } }], tokenLimit: 5 }],
+    [{ url: "https://example.org", list: [{ name: "Authorization", value: "canary" }] }]
+  ] as const)("seals what is secret in %j, and loses nothing by other changes", ([metadata]) =>
+    Effect.gen(function* () {
+      const connectors = yield* Connectors
+      const { user, workspaceId } = yield* makeTenant()
+      const made = yield* connectors.create(user, { workspaceId, type: "mcp", metadata })
+      const read = yield* connectors.get(user, made.id)
+      assert.isTrue(read.hasCredential)
+      // What is read back and written changes nothing of it.
+      const { grantedScopes } = read
+      const patched = yield* connectors.update(user, made.id, { grantedScopes, status: "ACTIVE" })
+      const row = yield* stored(made.id)
+      const seen = [made, read, patched, row, yield* connectors.list(user, { workspaceId })]
+      assert.notInclude(JSON.stringify(seen), "canary")
+      assert.isTrue(patched.hasCredential)
+      const { [sealedField]: sealed, ...open } = row.metadata
+      const opened = yield* (yield* SecretBox).open(metadataRow(made.id), String(sealed))
+      assert.deepStrictEqual({ ...open, ...JSON.parse(Redacted.value(opened)) }, metadata)
+      yield* Effect.flip((yield* SecretBox).open(made.id, String(sealed)))
+      // Metadata replaces all of it: a new address never gets an old secret.
+      const bare = yield* connectors.update(user, made.id, { metadata: { url: "https://example.com/" } })
+      assert.isFalse(bare.hasCredential)
+      assert.deepStrictEqual((yield* stored(made.id)).metadata, { url: "https://example.com/" })
     }).pipe(Effect.provide(layerOffline()))
   )
 

@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Repo from "../../src/Layers/Repo.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import { metadataRow, sealedField } from "../../src/Schemas/ConnectorSecrets.ts"
 import { headersRow } from "../../src/Schemas/ConnectorServer.ts"
 import type { ProviderKeyId } from "../../src/Schemas/Ids.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
@@ -50,7 +51,10 @@ const fill = Effect.fnUntraced(function* (count: number) {
       id: conn,
       hasCredential: true,
       sealedCredential: yield* seal(conn, conn),
-      metadata: { headers: yield* seal(headersRow(conn), conn) }
+      metadata: {
+        headers: yield* seal(headersRow(conn), conn),
+        [sealedField]: yield* seal(metadataRow(conn), conn)
+      }
     })
     ids.push(id, conn)
   }
@@ -65,7 +69,8 @@ const sealedOf = Effect.fnUntraced(function* (id: string) {
   const connector = Option.getOrThrow(yield* (yield* ConnectorRepo).find(id as never))
   return [
     [id, connector.sealedCredential ?? ""],
-    [headersRow(id), String(connector.metadata.headers)]
+    [headersRow(id), String(connector.metadata.headers)],
+    [metadataRow(id), String(connector.metadata[sealedField])]
   ] as const
 })
 
@@ -79,17 +84,17 @@ const assertOpen = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
   }
 })
 
-const none = { resealed: 0, current: 0, former: 0, unreadable: 0, unreadableIds: [] }
+const none = { resealed: 0, current: 0, former: 0, unreadable: 0, unreadableIds: [], plain: 0 }
 
 describe("resealing", () => {
   it.effect("seals all with the present key, after which the one before is needed no more", () =>
     Effect.gen(function* () {
       // More than a page of each.
       const ids = yield* withKeys(one)(fill(120))
-      assert.deepStrictEqual(yield* withKeys(two, one)(check), { ...none, former: 360 })
-      assert.deepStrictEqual(yield* withKeys(two, one)(reseal), { ...none, resealed: 360 })
-      assert.deepStrictEqual(yield* withKeys(two)(check), { ...none, current: 360 })
-      assert.deepStrictEqual(yield* withKeys(two)(reseal), { ...none, current: 360 })
+      assert.deepStrictEqual(yield* withKeys(two, one)(check), { ...none, former: 480 })
+      assert.deepStrictEqual(yield* withKeys(two, one)(reseal), { ...none, resealed: 480 })
+      assert.deepStrictEqual(yield* withKeys(two)(check), { ...none, current: 480 })
+      assert.deepStrictEqual(yield* withKeys(two)(reseal), { ...none, current: 480 })
       yield* withKeys(two)(assertOpen(ids))
     }).pipe(Effect.provide(memory))
   )
@@ -100,14 +105,14 @@ describe("resealing", () => {
       const ids = yield* withKeys(one)(fill(1))
       const before = yield* Effect.forEach(lost, sealedOf)
       const report = yield* withKeys(two, one)(reseal)
-      assert.deepInclude(report, { resealed: 3, current: 0, former: 0, unreadable: 36 })
+      assert.deepInclude(report, { resealed: 4, current: 0, former: 0, unreadable: 48 })
       assert.strictEqual(report.unreadableIds.length, 20)
       assert.isTrue(report.unreadableIds.every((id) => lost.includes(id)))
       assert.deepStrictEqual(yield* Effect.forEach(lost, sealedOf), before)
-      assert.deepInclude(yield* withKeys(two)(check), { current: 3, unreadable: 36 })
+      assert.deepInclude(yield* withKeys(two)(check), { current: 4, unreadable: 48 })
       yield* withKeys(two)(assertOpen(ids))
       // With the key found again, it goes on.
-      assert.deepInclude(yield* withKeys(two, three)(reseal), { resealed: 36, current: 3, unreadable: 0 })
+      assert.deepInclude(yield* withKeys(two, three)(reseal), { resealed: 48, current: 4, unreadable: 0 })
       yield* withKeys(two)(assertOpen([...ids, ...lost]))
     }).pipe(Effect.provide(memory))
   )
@@ -134,7 +139,7 @@ describe("resealing", () => {
         two,
         one
       )(Effect.provideService(reseal, SealedRepo, rival)).pipe(Effect.provideService(SealedRepo, rival))
-      assert.deepInclude(report, { resealed: 3, former: 0, unreadable: 0 })
+      assert.deepInclude(report, { resealed: 4, former: 0, unreadable: 0 })
       const [[, sealed] = ["", ""]] = yield* sealedOf(id)
       const opened = yield* withKeys(two)(Effect.flatMap(SecretBox, (box) => box.open(id, sealed)))
       assert.strictEqual(Redacted.value(opened), "changed")
@@ -149,7 +154,7 @@ describe("resealing", () => {
       })
       assert.strictEqual(
         reports.reduce((sum, { resealed }) => sum + resealed, 0),
-        180
+        240
       )
       yield* withKeys(two)(assertOpen(ids))
     }).pipe(Effect.provide(memory))
@@ -164,7 +169,21 @@ describe("resealing", () => {
         (yield* Effect.flip(withKeys(one)(renewed))).error,
         "the key is that of AGENTD_SECRET_KEY"
       )
-      assert.deepStrictEqual(yield* withKeys(one)(check), { ...none, current: 3 })
+      assert.deepStrictEqual(yield* withKeys(one)(check), { ...none, current: 4 })
+    }).pipe(Effect.provide(memory))
+  )
+
+  it.effect("seals what is stored plain, and counts it where there is no key", () =>
+    Effect.gen(function* () {
+      const workspaceId = yield* makeWorkspace
+      const { id } = yield* makeConnector(workspaceId, { metadata: { url: "https://h.example/?key=canary" } })
+      yield* makeConnector(workspaceId, { metadata: { url: "https://h.example/" } })
+      assert.deepStrictEqual(yield* withKeys(undefined)(check), { ...none, plain: 1 })
+      assert.include((yield* Effect.flip(withKeys(undefined)(reseal))).error, "no AGENTD_SECRET_KEY")
+      assert.deepStrictEqual(yield* withKeys(one)(reseal), { ...none, resealed: 1 })
+      assert.deepStrictEqual(yield* withKeys(one)(check), { ...none, current: 1 })
+      const { metadata } = Option.getOrThrow(yield* (yield* ConnectorRepo).find(id))
+      assert.notInclude(JSON.stringify(metadata), "canary")
     }).pipe(Effect.provide(memory))
   )
 })

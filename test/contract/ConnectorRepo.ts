@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoredConnector } from "../../src/Schemas/Connector.ts"
 import { unknownServer } from "../../src/Schemas/ConnectorHealth.ts"
+import { sealedField } from "../../src/Schemas/ConnectorSecrets.ts"
 import type { ConnectorId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
 import type { It } from "../support/Backends.ts"
@@ -55,6 +56,23 @@ const makeFullConnector = Effect.gen(function* () {
 
 export const suite = (it: It) =>
   describe("ConnectorRepo", () => {
+    it.effect("tells whether anything is sealed", () =>
+      Effect.gen(function* () {
+        const connectors = yield* ConnectorRepo
+        const workspaceId = yield* makeWorkspace
+        for (const [metadata, sealedCredential, hasCredential] of [
+          [{ url: "u" }, null, false],
+          [{ url: "u" }, "sealed", true],
+          [{ headers: "sealed" }, null, true],
+          [{ [sealedField]: "sealed" }, null, true]
+        ] as const) {
+          const given = { metadata, sealedCredential, hasCredential }
+          const connector = yield* makeConnector(workspaceId, given)
+          assert.deepStrictEqual(yield* connectors.find(connector.id), Option.some(connector))
+        }
+      })
+    )
+
     it.effect("finds what was inserted, with every field and the metadata as it was", () =>
       Effect.gen(function* () {
         const connectors = yield* ConnectorRepo

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { sealedField } from "../../src/Schemas/ConnectorSecrets.ts"
 import type { ConnectorId, ProviderKeyId } from "../../src/Schemas/Ids.ts"
 import type { Place } from "../../src/Schemas/Secrets.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
@@ -53,7 +54,7 @@ export const suite = (it: It) =>
             id: id as ConnectorId,
             hasCredential: true,
             sealedCredential: `${name} credential ${mark}`,
-            metadata: { headers: `${name} headers ${mark}` }
+            metadata: { headers: `${name} headers ${mark}`, [sealedField]: `${name} members ${mark}` }
           })
         yield* insert(yield* newId<ConnectorId>("connector"), "middle")
         yield* insert("conn_00", "old")
@@ -63,13 +64,16 @@ export const suite = (it: It) =>
         const kind = "connector" as const
         const texts = ["old", "middle", "new"].flatMap((name) => [
           `${name} credential ${mark}`,
-          `${name} headers ${mark}`
+          `${name} headers ${mark}`,
+          `${name} members ${mark}`
         ])
         assert.sameDeepMembers(yield* found(...texts), [
           { kind, sealed: `old credential ${mark}`, newest: false },
           { kind, sealed: `old headers ${mark}`, newest: false },
           { kind, sealed: `new credential ${mark}`, newest: true },
-          { kind, sealed: `new headers ${mark}`, newest: true }
+          { kind, sealed: `new headers ${mark}`, newest: true },
+          { kind, sealed: `old members ${mark}`, newest: false },
+          { kind, sealed: `new members ${mark}`, newest: true }
         ])
       })
     )
@@ -89,12 +93,13 @@ export const suite = (it: It) =>
         const connector = yield* makeConnector(workspaceId, {
           hasCredential: true,
           sealedCredential: "a credential",
-          metadata: { headers: "some headers" }
+          metadata: { headers: "some headers", [sealedField]: "some members" }
         })
         yield* makeConnector(workspaceId, { metadata: { headers: { a: "b" } } })
         for (const [place, sealed] of [
           ["credential", "a credential"],
-          ["headers", "some headers"]
+          ["headers", "some headers"],
+          ["metadata", "some members"]
         ] as const) {
           // What others made in the same moment may lie between.
           const behind = yield* repo.page({ place, after: connector.id.slice(0, -1), limit: 32 })
@@ -117,7 +122,7 @@ export const suite = (it: It) =>
         const connector = yield* makeConnector(workspaceId, {
           hasCredential: true,
           sealedCredential: "c",
-          metadata: { headers: "h", url: unicode }
+          metadata: { headers: "h", [sealedField]: "m", url: unicode }
         })
         const replace = (place: Place, of: string, from: string, to: string) =>
           repo.replace({ place, id: of, from, to })
@@ -125,6 +130,7 @@ export const suite = (it: It) =>
         assert.isFalse(yield* replace("apiKey", bare.id, "k", "k2"))
         assert.isFalse(yield* replace("credential", connector.id, "h", "c2"))
         assert.isFalse(yield* replace("headers", connector.id, "c", "h2"))
+        assert.isFalse(yield* replace("metadata", connector.id, "h", "m2"))
         assert.isFalse(yield* replace("headers", "conn_none", "h", "h2"))
         assert.deepStrictEqual(yield* keys.find(id), Option.some(key))
         assert.deepStrictEqual(yield* connectors.find(connector.id), Option.some(connector))
@@ -132,15 +138,53 @@ export const suite = (it: It) =>
         assert.isFalse(yield* replace("apiKey", id, "k", "k3"))
         assert.isTrue(yield* replace("credential", connector.id, "c", "c2"))
         assert.isTrue(yield* replace("headers", connector.id, "h", 'h2 "\\'))
+        assert.isTrue(yield* replace("metadata", connector.id, "m", "m2"))
         assert.deepStrictEqual(yield* keys.find(id), Option.some({ ...key, sealedApiKey: "k2" }))
         assert.deepStrictEqual(
           yield* connectors.find(connector.id),
           Option.some({
             ...connector,
             sealedCredential: "c2",
-            metadata: { headers: 'h2 "\\', url: unicode }
+            metadata: { headers: 'h2 "\\', [sealedField]: "m2", url: unicode }
           })
         )
+      })
+    )
+
+    it.effect("gives the metadata that there is a page at a time, and replaces it where it is still so", () =>
+      Effect.gen(function* () {
+        const repo = yield* SealedRepo
+        const connectors = yield* ConnectorRepo
+        const workspaceId = yield* makeWorkspace
+        const given = { [unicode]: unicode, big: 12_345_678_901_234_567_000, deep: [{ a: null }] }
+        const connector = yield* makeConnector(workspaceId, { metadata: given })
+        const bare = yield* makeConnector(workspaceId)
+        const other = yield* makeConnector(workspaceId, { metadata: { a: 1 } })
+        const after = connector.id.slice(0, -1)
+        // What others made in the same moment may lie between.
+        const page = (yield* repo.metadata({ after, limit: 32 })).filter(({ id }) =>
+          [connector.id, bare.id, other.id].some((own) => own === id)
+        )
+        assert.deepStrictEqual(
+          page.map(({ id, metadata }) => [id, JSON.parse(metadata)]),
+          [
+            [connector.id, given],
+            [other.id, { a: 1 }]
+          ]
+        )
+        assert.lengthOf(yield* repo.metadata({ after, limit: 1 }), 1)
+        const [{ metadata = "" } = {}] = page
+        const to = { [unicode]: unicode, [sealedField]: 'm "\\' }
+        const replace = (id: string, from: string) => repo.replaceMetadata({ id, metadata: from, to })
+        assert.isFalse(yield* replace(connector.id, "{}"))
+        assert.isFalse(yield* replace("conn_none", metadata))
+        assert.isTrue(yield* replace(connector.id, metadata))
+        assert.isFalse(yield* replace(connector.id, metadata))
+        assert.deepStrictEqual(
+          yield* connectors.find(connector.id),
+          Option.some({ ...connector, metadata: to, hasCredential: true })
+        )
+        assert.deepStrictEqual(yield* connectors.find(other.id), Option.some(other))
       })
     )
 
@@ -158,6 +202,15 @@ export const suite = (it: It) =>
         )
         assert.deepStrictEqual([...new Set(seen)], ["c"])
         assert.strictEqual(yield* read, "c2")
+        const plain = yield* makeConnector(workspaceId, { metadata: { a: 1 } })
+        const [{ metadata = "" } = {}] = yield* repo.metadata({ after: id, limit: 1 })
+        const readPlain = Effect.map(connectors.find(plain.id), (found) => Option.getOrThrow(found).metadata)
+        const seenPlain = yield* readsWhileLocked(
+          Effect.andThen(workspaces.lock(workspaceId), readPlain),
+          repo.replaceMetadata({ id: plain.id, metadata, to: { b: 2 } })
+        )
+        assert.isTrue(seenPlain.every((found) => "a" in found))
+        assert.deepStrictEqual(yield* readPlain, { b: 2 })
       })
     )
   })

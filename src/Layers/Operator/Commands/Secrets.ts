@@ -7,14 +7,15 @@ import { writeStderr, writeStdout } from "../../Output.ts"
 import { json } from "./Flags.ts"
 
 const sentence = (report: SecretsReport): string | undefined => {
-  const { former, unreadable } = report
+  const { former, plain, unreadable } = report
   if (unreadable > 0) {
     return (
       `${unreadable} secrets can't be opened and stay as they are (${namesOf(report)}): ` +
       "add the key that sealed them to AGENTD_SECRET_KEYS_OLD and run this again, or enter them again"
     )
   }
-  return former > 0 ? `${former} secrets were changed all the time meanwhile: run this again` : undefined
+  const left = former + plain
+  return left > 0 ? `${left} secrets were changed all the time meanwhile: run this again` : undefined
 }
 
 const reseal = <E, R>(carryOut: (newKey: boolean) => Effect.Effect<SecretsReport, E, R>) =>
@@ -43,13 +44,13 @@ const reseal = <E, R>(carryOut: (newKey: boolean) => Effect.Effect<SecretsReport
     })
   ).pipe(
     Command.withDescription(
-      "Seal everything stored with the present key that former keys have sealed. May be broken off, run again, and " +
+      "Seal everything stored with the present key that former keys have sealed, or none. May be broken off, run again, and " +
         "run while the service runs; exit code 1 where something can't be opened"
     )
   )
 
 export const secrets = <E, R>(carryOut: (newKey: boolean) => Effect.Effect<SecretsReport, E, R>) =>
   Command.make("secrets").pipe(
-    Command.withDescription("Stored secrets: API keys of providers, credentials and headers of connectors"),
+    Command.withDescription("Stored secrets: API keys of providers, those in the metadata of connectors"),
     Command.withSubcommands([reseal(carryOut)])
   )

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { hasSealed, sealedField } from "../../../Schemas/ConnectorSecrets.ts"
 import type { SealedSample } from "../../../Schemas/SealedSample.ts"
 import type { Place } from "../../../Schemas/Secrets.ts"
 import { SealedRepo } from "../../../Services/SealedRepo.ts"
@@ -31,7 +32,8 @@ export const layer = Layer.effect(
         ? Array.from(providerKeys.values(), ({ id, sealedApiKey }) => ({ id, sealed: sealedApiKey }))
         : Array.from(connectors.values(), ({ id, metadata, sealedCredential }) => ({
             id,
-            sealed: place === "credential" ? sealedCredential : metadata.headers
+            sealed:
+              place === "credential" ? sealedCredential : metadata[place === "headers" ? place : sealedField]
           }))
       ).flatMap(({ id, sealed }) => (typeof sealed === "string" ? [{ id, sealed }] : []))
     const write = (place: Place, id: string, to: string) => {
@@ -41,8 +43,9 @@ export const layer = Layer.effect(
       if (place === "credential" && connector !== undefined) {
         connectors.set(id, { ...connector, sealedCredential: to })
       }
-      if (place === "headers" && connector !== undefined) {
-        connectors.set(id, { ...connector, metadata: { ...connector.metadata, headers: to } })
+      if ((place === "headers" || place === "metadata") && connector !== undefined) {
+        const member = place === "headers" ? place : sealedField
+        connectors.set(id, { ...connector, metadata: { ...connector.metadata, [member]: to } })
       }
     }
     return guard(
@@ -52,6 +55,23 @@ export const layer = Layer.effect(
           Effect.sync(() => {
             if (!textsOf(place).some((text) => text.id === id && text.sealed === from)) return false
             write(place, id, to)
+            return true
+          }),
+        metadata: (range) =>
+          Effect.sync(() =>
+            pageOf(
+              Array.from(connectors.values())
+                .filter(({ metadata }) => Object.keys(metadata).length > 0)
+                .map(({ id, metadata }) => ({ id: id as string, metadata: JSON.stringify(metadata) })),
+              range
+            )
+          ),
+        replaceMetadata: ({ id, metadata, to }) =>
+          Effect.sync(() => {
+            const connector = connectors.get(id)
+            if (connector === undefined || JSON.stringify(connector.metadata) !== metadata) return false
+            const changed = { ...connector, metadata: to }
+            connectors.set(id, { ...changed, hasCredential: hasSealed(changed) })
             return true
           }),
         samples: Effect.sync(() => {
@@ -68,6 +88,10 @@ export const layer = Layer.effect(
             ...endsOf(
               "connector",
               stored.map(({ id, metadata }) => [id, metadata.headers])
+            ),
+            ...endsOf(
+              "connector",
+              stored.map(({ id, metadata }) => [id, metadata[sealedField]])
             )
           ]
         })

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { StoredConnector } from "../../../Schemas/Connector.ts"
 import { StoredHealth } from "../../../Schemas/ConnectorHealth.ts"
+import { sealedField } from "../../../Schemas/ConnectorSecrets.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
@@ -14,7 +15,9 @@ const connectors = rows(StoredConnector)
 const columns = makeColumns(StoredConnector, {
   grantedScopes: "json",
   metadata: "json",
-  hasCredential: { read: "sealed_credential is not null" }
+  hasCredential: {
+    read: `(sealed_credential is not null or coalesce(metadata->'headers', metadata->'${sealedField}') is not null)`
+  }
 })
 const health = firstRow(StoredHealth)
 const healthColumns = makeColumns(StoredHealth, { error: "json" })

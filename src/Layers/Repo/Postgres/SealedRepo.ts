@@ -1,24 +1,37 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { Fragment } from "effect/sql/Statement"
+import { sealedField } from "../../../Schemas/ConnectorSecrets.ts"
 import { SealedSample } from "../../../Schemas/SealedSample.ts"
-import { SealedText } from "../../../Schemas/Secrets.ts"
+import { SealedText, StoredMetadata } from "../../../Schemas/Secrets.ts"
 import { SealedRepo } from "../../../Services/SealedRepo.ts"
 import { Database } from "./Database.ts"
 import { returnedRow, rows } from "./Rows.ts"
 
 const samples = rows(SealedSample)
 const texts = rows(SealedText)
+const metadata = rows(StoredMetadata)
 
-/** Where secrets are: a kind, and the text in a row of its table. Headers of a connector are sealed apart. */
+const textOf = (member: string) =>
+  `case when jsonb_typeof(metadata->'${member}') = 'string' then metadata->>'${member}' end`
+
+/** Where secrets are: a kind, and the text in a row of its table. Of metadata, headers are sealed apart. */
 const places = {
   apiKey: { kind: "provider key", table: "provider_keys", text: "sealed_api_key" },
   credential: { kind: "connector", table: "connectors", text: "sealed_credential" },
-  headers: {
-    kind: "connector",
-    table: "connectors",
-    text: "case when jsonb_typeof(metadata->'headers') = 'string' then metadata->>'headers' end"
-  }
+  headers: { kind: "connector", table: "connectors", text: textOf("headers") },
+  metadata: { kind: "connector", table: "connectors", text: textOf(sealedField) }
 } as const
+
+/** Changes a connector that is as `condition` says. Whoever changes one has its workspace locked, and reads behind that. */
+const change = (sql: PgClient, id: string, changed: Fragment, condition: Fragment) =>
+  returnedRow(sql`
+    with locked as materialized (
+      select w.id from connectors c join workspaces w on w.id = c.workspace_id where c.id = ${id}
+      for no key update of w)
+    update connectors set ${changed}
+    where id = ${id} and workspace_id in (select id from locked) and ${condition} returning id`)
 
 export const layer = Layer.effect(
   SealedRepo,
@@ -48,21 +61,29 @@ export const layer = Layer.effect(
               where id = ${id} and sealed_api_key = ${from} returning id`)
           )
         }
+        const member = place === "headers" ? place : sealedField
         const changed =
           place === "credential"
             ? sql`sealed_credential = ${to}`
-            : sql`metadata = jsonb_set(metadata, '{headers}', to_jsonb(${to}::text))`
-        // Whoever changes a connector has its workspace locked, and reads behind that lock.
-        return query(
-          returnedRow(sql`
-            with locked as materialized (
-              select w.id from connectors c join workspaces w on w.id = c.workspace_id where c.id = ${id}
-              for no key update of w)
-            update connectors set ${changed}
-            where id = ${id} and workspace_id in (select id from locked)
-              and ${sql.literal(places[place].text)} = ${from} returning id`)
+            : sql`metadata = jsonb_set(metadata, array[${member}], to_jsonb(${to}::text))`
+        return query(change(sql, id, changed, sql`${sql.literal(places[place].text)} = ${from}`))
+      },
+      metadata: ({ after, limit }) =>
+        query(
+          metadata(sql`
+            select id, metadata::text as metadata from connectors
+            where id > ${after ?? ""} and metadata <> '{}'::jsonb order by id limit ${limit}`)
+        ),
+      // Compared as the text that was read: numbers may lose digits on their way.
+      replaceMetadata: ({ id, metadata, to }) =>
+        query(
+          change(
+            sql,
+            id,
+            sql`metadata = ${JSON.stringify(to)}::text::jsonb`,
+            sql`metadata::text = ${metadata}`
+          )
         )
-      }
     })
   })
 )

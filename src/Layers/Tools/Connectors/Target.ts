@@ -2,12 +2,15 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ConnectorCredential, type StoredConnector } from "../../../Schemas/Connector.ts"
+import { metadataRow, sealedField } from "../../../Schemas/ConnectorSecrets.ts"
 import { type ConnectorTarget, headersRow, targetOf } from "../../../Schemas/ConnectorServer.ts"
 import { SecretBox } from "../../../Services/SecretBox.ts"
 
 type Decode<A> = (text: string) => Effect.Effect<A, Schema.SchemaError>
 
 const decodeHeaders = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
+
+const decodeMembers = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.JsonObject))
 
 const decodeCredential = Schema.decodeUnknownEffect(Schema.fromJsonString(ConnectorCredential))
 
@@ -17,22 +20,25 @@ export const make = Effect.gen(function* () {
 
   const openedTarget = Effect.fnUntraced(function* (connector: StoredConnector) {
     const { id, metadata, sealedCredential } = connector
-    const { headers } = metadata
+    const { headers, [sealedField]: sealed } = metadata
     const open = <A>(field: string, row: string, sealed: string, decode: Decode<A>) =>
       box.open(row, sealed).pipe(
         Effect.flatMap((opened) => decode(Redacted.value(opened))),
         // Not the error itself: it may show a part of the secret.
-        Effect.mapError(() => `metadata.${field}: can't be opened`)
+        Effect.mapError(() => `${field}: can't be opened`)
       )
-    const opened =
-      typeof headers === "string"
-        ? { ...metadata, headers: yield* open("headers", headersRow(id), headers, decodeHeaders) }
-        : metadata
+    const opened = {
+      ...metadata,
+      ...(typeof sealed === "string" && (yield* open("metadata", metadataRow(id), sealed, decodeMembers))),
+      ...(typeof headers === "string" && {
+        headers: yield* open("metadata.headers", headersRow(id), headers, decodeHeaders)
+      })
+    }
     return targetOf(
       { ...connector, metadata: opened },
       sealedCredential === null
         ? undefined
-        : yield* open("credential", id, sealedCredential, decodeCredential)
+        : yield* open("metadata.credential", id, sealedCredential, decodeCredential)
     )
   })
 
