@@ -33,10 +33,8 @@ import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
 import { orUnknown, References } from "./References.ts"
-import { RunRepo } from "./RunRepo.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
-import { Transaction } from "./Transaction.ts"
 
 /** What a caller does with conversations (specification, Chat; CONTRACT.md section 7). */
 export class Chat extends Context.Service<
@@ -174,31 +172,17 @@ const makeResolve = Effect.gen(function* () {
 /** Stores a message together with the turn that answers it; true: the turn is RUNNING here. */
 const makeStore = Effect.gen(function* () {
   const conversations = yield* ConversationRepo
-  const runs = yield* RunRepo
   const { quotas } = yield* Settings
-  const transaction = yield* Transaction
-
-  return (turn: NewTurn, existing: StoredConversation | null, start?: Start) =>
-    transaction.atomically(
-      Effect.gen(function* () {
-        const { conversation, first, message, run } = turn
-        if (existing === null) yield* conversations.insert(conversation)
-        if (!(yield* conversations.claimTurn(conversation.id, run.id))) {
-          // It can't begin also where the conversation was deleted behind the check.
-          if (Option.isNone(yield* conversations.find(conversation.id))) {
-            return yield* unknownReference("conversationId")
-          }
-          return yield* new ConversationBusy({
-            error: "conversationId: still answering the message before"
-          })
-        }
-        if (existing !== null && conversation.agentId !== null && existing.agentId !== conversation.agentId) {
-          yield* conversations.setAgent(conversation.id, conversation.agentId)
-        }
-        yield* conversations.addMessage(conversation.id, message)
-        return yield* runs.insert(run, start, [[first]], quotas.pendingRuns)
-      })
-    )
+  return Effect.fnUntraced(function* (turn: NewTurn, existing: StoredConversation | null, start?: Start) {
+    const how = { isNew: existing === null, start, mostPending: quotas.pendingRuns }
+    const begun = yield* conversations.begin(turn, how)
+    if (Option.isSome(begun)) return begun.value
+    // It can't begin also where the conversation was deleted behind the check.
+    if (Option.isNone(yield* conversations.find(turn.conversation.id))) {
+      return yield* unknownReference("conversationId")
+    }
+    return yield* new ConversationBusy({ error: "conversationId: still answering the message before" })
+  })
 })
 
 /** What is told here as it happens, and what others tell when the work goes on elsewhere or later. */

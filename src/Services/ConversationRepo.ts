@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type {
   Conversation,
   HistoryEntry,
@@ -10,6 +11,9 @@ import type {
 } from "../Schemas/Conversation.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, ConversationId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ByPlan } from "../Schemas/Quotas.ts"
+import type { NewTurn } from "../Schemas/Turn.ts"
+import type { Claimant, Shares } from "./RunRepo.ts"
 
 /** Conversations, their messages, and which turn is answering each of them. */
 export class ConversationRepo extends Context.Service<
@@ -50,6 +54,20 @@ export class ConversationRepo extends Context.Service<
     readonly remove: (
       id: ConversationId
     ) => Effect.Effect<Option.Option<{ readonly turnId: RunId | null }>, Unavailable>
+    /**
+     * Stores a message and the turn that answers it, with a new conversation (`isNew`) or in the one of that id, all of
+     * it or nothing; `updatedAt` and an agent that is named become the conversation's. Answers as `RunRepo.insert`
+     * does, by which `start` and `mostPending` are told; none where another turn answers, or the conversation is gone.
+     * One of several at the same time wins.
+     */
+    readonly begin: (
+      turn: NewTurn,
+      how: {
+        readonly isNew: boolean
+        readonly start?: (Claimant & Shares) | undefined
+        readonly mostPending?: ByPlan | undefined
+      }
+    ) => Effect.Effect<Option.Option<boolean>, PlanLimitExceeded | ReferenceGone | Unavailable>
     /**
      * Makes `turnId` the one that answers, until that run is over. False when another turn answers, or the
      * conversation is gone. One of several at the same time wins.

@@ -5,6 +5,7 @@ import type * as Repo from "../../../src/Layers/Repo.ts"
 import * as AgentRepo from "../../contract/AgentRepo.ts"
 import * as ApprovalRepo from "../../contract/ApprovalRepo.ts"
 import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
+import * as ConversationBegin from "../../contract/ConversationBegin.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
 import * as CronFireRepo from "../../contract/CronFireRepo.ts"
@@ -55,7 +56,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   RemovalRepo: [RemovalRepo, References],
   CronFireRepo: [CronFireRepo],
   ConnectorRepo: [ConnectorRepo],
-  ConversationRepo: [ConversationRepo, ConversationTurns],
+  ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns],
   RunRepo: [RunRepo, RunClaims, RunFairness, RunOwners, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
   RunCounts: [RunCounts],
   RunJournal: [RunJournal, RunTurns],

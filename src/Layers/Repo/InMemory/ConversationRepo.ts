@@ -8,6 +8,7 @@ import * as Metrics from "../../../Services/Metrics.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
+import * as Claims from "./RunRepo/Claims.ts"
 import { removeRun, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -15,6 +16,8 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
     const { agents, conversations, messages, runs, traces, turns } = tables
+
+    const claims = Claims.make(tables)
 
     const withAgent = (conversation: Omit<StoredConversation, "agent">): StoredConversation => {
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
@@ -58,6 +61,23 @@ export const layer = Layer.effect(
             const turnId = turns.get(id) ?? null
             turns.delete(id)
             return Effect.as(Metrics.countEnds("turn", "CANCELLED", ended), Option.some({ turnId }))
+          }),
+        begin: ({ conversation, first, message, run }, { isNew, mostPending, start }) =>
+          Effect.suspend(() => {
+            const { agentId, id, updatedAt } = conversation
+            const before = conversations.get(id)
+            if (!isNew && (before === undefined || turns.has(id))) return Effect.succeedNone
+            return Effect.map(claims.insert(run, start, [[first]], mostPending), (isStarted) => {
+              turns.set(id, run.id)
+              conversations.set(
+                id,
+                before === undefined
+                  ? conversation
+                  : { ...before, agentId: agentId ?? before.agentId, updatedAt }
+              )
+              messages.set(id, [...(messages.get(id) ?? []), message])
+              return Option.some(isStarted)
+            })
           }),
         claimTurn: (id, turnId) =>
           Effect.sync(() => {

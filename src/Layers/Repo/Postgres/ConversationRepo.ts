@@ -6,6 +6,7 @@ import { MessageRole, StoredConversation, toConversation } from "../../../Schema
 import { MessageId } from "../../../Schemas/Ids.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
+import * as Begin from "./ConversationRepo/Begin.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
 import * as Turns from "./ConversationRepo/Turns.ts"
 import { Database } from "./Database.ts"
@@ -43,6 +44,7 @@ export const layer = Layer.effect(
     const { query, sql } = database
 
     return ConversationRepo.of({
+      ...Begin.make(database),
       ...Messages.make(database),
       ...Turns.make(database),
       insert: (given) =>

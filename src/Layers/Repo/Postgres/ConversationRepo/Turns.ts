@@ -12,7 +12,7 @@ const removed = firstRow(
 )
 
 /** What a turn that begins and the removal of its conversation both lock. */
-const turnsOf = (sql: PgClient, id: ConversationId) => sql`hashtextextended(${id}, 0)`
+export const turnsOf = (sql: PgClient, id: ConversationId) => sql`hashtextextended(${id}, 0)`
 
 /** Which turn answers in a conversation, and the end of both. */
 export const make = ({

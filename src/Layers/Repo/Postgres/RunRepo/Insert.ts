@@ -2,6 +2,8 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { Fragment } from "effect/sql/Statement"
+import type { PlanLimitExceeded } from "../../../../Schemas/Connector.ts"
 import { type ByPlan, quotaExceeded } from "../../../../Schemas/Quotas.ts"
 import { kindOf, RunStatus, type StoredRun } from "../../../../Schemas/Run.ts"
 import { Plan } from "../../../../Schemas/Workspace.ts"
@@ -21,21 +23,37 @@ const Answer = Schema.Struct({
   /** The plan that allows no more to wait. */
   full: Schema.NullOr(Plan)
 })
-const answered = firstRow(Answer)
-const columns = makeColumns(Answer, {
+type Answer = typeof Answer.Type
+export const answered = firstRow(Answer)
+/** Out of `made` and `full_plan`. */
+export const answerColumns = makeColumns(Answer, {
   status: { read: "(select status from made)" },
   full: { read: "(select plan from full_plan)" }
 }).read()
 
+/** Whether the statement did anything, if only refuse. */
+export const isWritten = ({ full, status }: Answer): boolean => full !== null || status !== null
+
+/** Whether the run has started. */
+export const toStarted = (
+  { full, status }: Answer,
+  mostPending: ByPlan | undefined
+): Effect.Effect<boolean, PlanLimitExceeded> =>
+  full === null
+    ? Effect.succeed(status === "RUNNING")
+    : Effect.fail(quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null))
+
 /**
  * `workspace, counts, …, room, full_plan as (…)`: a row of `room` if workspace and owner have a place that no run of
- * the workspace waits for; of `full_plan` if no more may wait.
+ * the workspace waits for; of `full_plan` if no more may wait. Both are empty, and nothing of them is locked, unless
+ * `wanted`.
  */
-const roomFor = (
+export const roomFor = (
   sql: PgClient,
   given: StoredRun,
   { perOwner = noLimit, perWorkspace }: Shares,
-  mostPending: ByPlan | undefined
+  mostPending: ByPlan | undefined,
+  wanted: Fragment = sql.literal("true")
 ) => {
   const kind = kindOf(given)
   return sql`
@@ -44,6 +62,7 @@ const roomFor = (
   ), counts as materialized (
     select owner_id, queued, queued = 0 and running < ${perWorkspace}::int as is_open from run_slots
     where workspace_id = (select id from workspace) and kind = ${kind} and not exists (select from gone)
+      and ${wanted}
     for update
   ), ${runningOf(sql, kind, sql.literal("select owner_id from counts where is_open"), { waits: true })}, room as (
     select from counts c left join running_of r on r.owner_id = c.owner_id
@@ -54,8 +73,14 @@ const roomFor = (
   )`
 }
 
-/** The run out of `free`, which says whether it starts at once. */
-const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefined) =>
+/** Nothing that is named is gone, and one more may wait. */
+export const isAllowed = "not exists (select from gone) and not exists (select from full_plan)"
+
+/** `free as (…)`: a row, which says whether there is room. */
+export const freeIn = "free as (select exists (select from room) as free)"
+
+/** The run out of `from`, of which `free` says whether it starts at once. */
+export const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefined, from: Fragment) =>
   insertRun(
     given,
     {
@@ -66,7 +91,7 @@ const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant | undefi
       lease_until: sql`case when free then ${leaseEnd(sql, start?.leaseMillis ?? 0)} end`,
       started_at: sql`case when free then clock_timestamp() else ${given.startedAt}::timestamptz end`
     },
-    sql.literal("free where not exists (select from gone) and not exists (select from full_plan)")
+    from
   )
 
 export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "insert"> => ({
@@ -75,20 +100,10 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
       // What it names is locked before the counts of the workspace, for which others may wait with a run that the last
       // step of a removal waits for; and these before the counts of the owner.
       answered(sql`
-        with ${goneOf(sql, given)}, ${roomFor(sql, given, start ?? { perWorkspace: 0 }, mostPending)}, free as (
-          select exists (select from room) as free
-        ), made as (
-          ${insertStarted(sql, given, start)}
+        with ${goneOf(sql, given)}, ${roomFor(sql, given, start ?? { perWorkspace: 0 }, mostPending)},
+        ${sql.literal(freeIn)}, made as (
+          ${insertStarted(sql, given, start, sql.literal(`free where ${isAllowed}`))}
           returning id, status)${keeping(sql, "made", events)}
-        select ${columns}`).pipe(
-        Effect.map(Option.filter(({ full, status }) => full !== null || status !== null)),
-        orOnlyGone(sql, given)
-      )
-    ).pipe(
-      Effect.flatMap(({ full, status }) =>
-        full === null
-          ? Effect.succeed(start !== undefined && status === "RUNNING")
-          : Effect.fail(quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null))
-      )
-    )
+        select ${answerColumns}`).pipe(Effect.map(Option.filter(isWritten)), orOnlyGone(sql, given))
+    ).pipe(Effect.flatMap((answer) => toStarted(answer, mostPending)))
 })
