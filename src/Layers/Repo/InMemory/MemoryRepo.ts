@@ -50,7 +50,7 @@ export const layer = Layer.effect(
               plan,
               most: most.memoryEntries
             }
-            const more = bytesOf(given.value) - bytesOf(known?.value ?? "")
+            const more = bytesOf(entry) - (known === undefined ? 0 : bytesOf(known))
             const bytes = { used: used.memoryBytes, more, plan, most: most.memoryBytes }
             return Effect.flatten(
               unlessFull("memoryEntries", entries, () => unlessFull("memoryBytes", bytes, write))

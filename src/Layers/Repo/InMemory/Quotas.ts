@@ -5,9 +5,15 @@ import { isUsable } from "../../../Schemas/Token.ts"
 import type { Plan } from "../../../Schemas/Workspace.ts"
 import type { Tables } from "./Store.ts"
 
-const utf8 = new TextEncoder()
+/** By entry, which is never changed in place. */
+const known = new WeakMap<object, number>()
 
-export const bytesOf = (value: string): number => utf8.encode(value).length
+/** How many bytes the value of an entry is in UTF-8. */
+export const bytesOf = (entry: { readonly value: string }): number => {
+  const bytes = known.get(entry) ?? Buffer.byteLength(entry.value)
+  known.set(entry, bytes)
+  return bytes
+}
 
 /** What a user owns. */
 export const ownedBy = ({ members }: Tables, userId: string) =>
@@ -33,7 +39,7 @@ export const countAll = (tables: Tables, workspaceId: string, userId: string, no
     providerKeys: within(tables.providerKeys).length,
     connectors: within(tables.connectors).length,
     memoryEntries: entries.length,
-    memoryBytes: entries.reduce((sum, { value }) => sum + bytesOf(value), 0),
+    memoryBytes: entries.reduce((sum, entry) => sum + bytesOf(entry), 0),
     pendingRuns: Math.max(turns, waiting.length - turns),
     workspacesOwned: ownedBy(tables, userId).length,
     tokens: Array.from(tables.tokens.values()).filter(
