@@ -113,6 +113,8 @@ const values: Readonly<Record<string, Schema.Json>> = {
   apiKey: "the key of that provider",
   baseUrl: null,
   hasApiKey: true,
+  "QuotaUsage.used": 12,
+  "QuotaUsage.limit": 1000,
   "Agent.name": "Researcher",
   "CreateAgent.name": "Researcher",
   "UpdateAgent.name": "Researcher",

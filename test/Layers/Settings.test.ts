@@ -96,6 +96,7 @@ describe("the settings of a process", () => {
     Effect.gen(function* () {
       const empty = Object.fromEntries([
         ...numbers.map(([name]) => [name, ""]),
+        ["AGENTD_QUOTAS", ""],
         ["HOST", ""],
         ["AGENTD_DATA_DIR", ""]
       ])
@@ -105,6 +106,22 @@ describe("the settings of a process", () => {
         assert.deepInclude(yield* read(environment), { ...defaults, ...usual, host: "127.0.0.1" })
       }
       assert.deepInclude(yield* read({ DATABASE_URL: "postgres://u@h/d" }), defaults)
+    })
+  )
+
+  it.effect("change the quotas that they name, and a mistake in them ends the start", () =>
+    Effect.gen(function* () {
+      const { quotas } = yield* read({ AGENTD_QUOTAS: '{"pro":{"agents":7,"tokens":null}}' })
+      const { defaults } = Settings
+      assert.deepStrictEqual(quotas, {
+        ...defaults.quotas,
+        agents: { free: 1_000, pro: 7 },
+        tokens: { free: 100, pro: null }
+      })
+      assert.strictEqual(
+        yield* refusal({ AGENTD_QUOTAS: '{"free":{"agents":"many"}}' }),
+        "AGENTD_QUOTAS free.agents must be a whole number from 0, or null for no limit"
+      )
     })
   )
 

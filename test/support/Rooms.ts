@@ -109,6 +109,7 @@ const rooms: ReadonlyArray<Room> = [
     packages: any,
     knows: files(
       "Schemas/Networks.ts",
+      "Schemas/QuotaSetting.ts",
       "Schemas/Setting.ts",
       "Schemas/SettingsTable.ts",
       "Services/Settings.ts"

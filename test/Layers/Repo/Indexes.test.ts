@@ -17,6 +17,7 @@ import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
 import { MemoryRepo } from "../../../src/Services/MemoryRepo.ts"
 import { ProjectRepo } from "../../../src/Services/ProjectRepo.ts"
 import { ProviderKeyRepo } from "../../../src/Services/ProviderKeyRepo.ts"
+import { QuotaRepo } from "../../../src/Services/QuotaRepo.ts"
 import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { SealedRepo } from "../../../src/Services/SealedRepo.ts"
@@ -169,8 +170,26 @@ const suite = () =>
       {
         what: "the list of tokens",
         table: "tokens",
-        index: "tokens_of_user",
+        index: "tokens_in_use",
         call: Effect.flatMap(TokenRepo, (tokens) => tokens.list(userId, new Date()))
+      },
+      {
+        what: "the count of the tokens of a user that work",
+        table: "tokens",
+        index: "tokens_in_use",
+        call: Effect.flatMap(QuotaRepo, (quotas) => quotas.count(workspaceId, userId, new Date()))
+      },
+      {
+        what: "the count of the workspaces that a user owns",
+        table: "workspace_members",
+        index: "workspace_members_owners",
+        call: Effect.flatMap(QuotaRepo, (quotas) => quotas.count(workspaceId, userId, new Date()))
+      },
+      {
+        what: "the counts of a workspace",
+        table: "quota_counts",
+        index: "quota_counts_pkey",
+        call: Effect.flatMap(QuotaRepo, (quotas) => quotas.count(workspaceId, userId, new Date()))
       },
       {
         what: "the page of all tokens",
@@ -183,7 +202,7 @@ const suite = () =>
       {
         what: "the page of the tokens of a user",
         table: "tokens",
-        index: "tokens_of_user",
+        index: "tokens_in_use",
         call: Effect.flatMap(TokenRepo, (tokens) =>
           tokens.page({ userId, after: null, limit: 20, now: new Date() })
         )
@@ -231,7 +250,7 @@ const suite = () =>
       {
         what: "the lock of the workspaces of a user",
         table: "workspace_members",
-        index: "workspace_members_of_user",
+        index: "workspace_members_owners",
         call: Effect.flatMap(WorkspaceRepo, (workspaces) => workspaces.lockOwned(userId))
       },
       {

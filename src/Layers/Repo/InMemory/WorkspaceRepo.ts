@@ -24,6 +24,22 @@ const onlyOwnedIn = ({ gone, members, workspaces }: Tables): WorkspaceRepo["Serv
     )
 }
 
+const addMemberIn =
+  (tables: Tables): WorkspaceRepo["Service"]["addMember"] =>
+  (id, userId, role, at, most) =>
+    Effect.suspend(() => {
+      const { gone, members, users } = tables
+      if (!users.has(userId) || gone.has(userId)) return Effect.succeed(false)
+      const place = memberKey(id, userId)
+      const known = members.get(place)
+      const more = Number(role === "owner" && known?.role !== "owner")
+      const room = { used: ownedBy(tables, userId).length, more, plan: planOf(tables, userId), most }
+      return unlessFull("workspacesOwned", room, () => {
+        members.set(place, { workspaceId: id, userId, role, createdAt: known?.createdAt ?? at })
+        return true
+      })
+    })
+
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
@@ -44,18 +60,7 @@ export const layer = Layer.effect(
             workspaces.set(id, { ...workspace, plan, updatedAt: at })
             return true
           }),
-        addMember: (id, userId, role, at, most) =>
-          Effect.suspend(() => {
-            if (!users.has(userId) || gone.has(userId)) return Effect.succeed(false)
-            const place = memberKey(id, userId)
-            const known = members.get(place)
-            const more = Number(role === "owner" && known?.role !== "owner")
-            const room = { used: ownedBy(tables, userId).length, more, plan: planOf(tables, userId), most }
-            return unlessFull("workspacesOwned", room, () => {
-              members.set(place, { workspaceId: id, userId, role, createdAt: known?.createdAt ?? at })
-              return true
-            })
-          }),
+        addMember: addMemberIn(tables),
         members: (id) =>
           Effect.sync(() =>
             Array.from(members.values())
