@@ -6,7 +6,7 @@ import { Connector, CreateConnector, UpdateConnector } from "../Schemas/Connecto
 import { ConnectorHealth, ConnectorTools } from "../Schemas/ConnectorHealth.ts"
 import type { ConnectorId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { NotFound } from "./Errors.ts"
+import { NotFound, RateLimited } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
 
@@ -60,7 +60,7 @@ export const Connectors = HttpApiGroup.make("connectors")
     HttpApiEndpoint.get("tools", "/api/connectors/:id/tools", {
       params: { id: pathId<ConnectorId>() },
       success: data(ConnectorTools),
-      error: NotFound
+      error: [NotFound, RateLimited]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the tools of a connector, with its health",
@@ -86,13 +86,13 @@ export const Connectors = HttpApiGroup.make("connectors")
     HttpApiEndpoint.post("check", "/api/connectors/:id/check", {
       params: { id: pathId<ConnectorId>() },
       success: data(ConnectorHealth),
-      error: NotFound
+      error: [NotFound, RateLimited]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Connect to the server of a connector now",
         description:
           "Answers with its health after that, within about 10 s. One in `ERROR` that works is `ACTIVE` again if the plan " +
-          "has room; one that is `INACTIVE` stays so. Who asks while it is checked gets the same answer.",
+          "has room; one that is `INACTIVE` stays so. Who asks while it is checked gets the same answer; more than 12 checks in a minute are a 429.",
         ...extension
       })
     ),

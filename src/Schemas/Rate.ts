@@ -1,7 +1,12 @@
+import { RateLimited } from "./Errors.ts"
+
 /** How many requests there may be in a minute (CONTRACT.md section 10): 0 is any number. */
 export interface RatePolicy {
-  /** As `RateLimit-Policy` names it: `default` is of a token, `anonymous` of the refused ones of an address. */
-  readonly name: "default" | "anonymous"
+  /**
+   * As `RateLimit-Policy` names it: `default` is of a token, `anonymous` of the refused ones of an address. `check` is
+   * of looks at a connector, and told in a refusal alone.
+   */
+  readonly name: "default" | "anonymous" | "check"
   readonly perMinute: number
 }
 
@@ -42,7 +47,15 @@ export const rateHeaders = ({ policy: { name, perMinute }, remaining, seconds }:
   ratelimit: `"${name}";r=${remaining};t=${seconds}`
 })
 
-/** What is said to who is over it. */
-export const tooMany = ({ policy: { name, perMinute }, seconds }: Rate): string =>
-  `${name === "default" ? "too many requests with this token" : "too many requests without a valid credential from this address"}: ` +
-  `there may be ${perMinute} in a minute; try again in ${seconds} s`
+const sentences: Readonly<Record<RatePolicy["name"], string>> = {
+  default: "too many requests with this token",
+  anonymous: "too many requests without a valid credential from this address",
+  check: "too many checks of this connector"
+}
+
+/** For who is over it. */
+export const limited = ({ policy: { name, perMinute }, seconds }: Rate): RateLimited =>
+  new RateLimited({
+    error: `${sentences[name]}: there may be ${perMinute} in a minute; try again in ${seconds} s`,
+    retryAfter: seconds
+  })

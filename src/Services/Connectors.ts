@@ -15,7 +15,14 @@ import {
 import { type ConnectorHealth, type ConnectorTools, toHealth } from "../Schemas/ConnectorHealth.ts"
 import { hasSealed } from "../Schemas/ConnectorSecrets.ts"
 import { serverProblem } from "../Schemas/ConnectorServer.ts"
-import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import {
+  type Forbidden,
+  InvalidInput,
+  type NotFound,
+  notFound,
+  type RateLimited,
+  type Unavailable
+} from "../Schemas/Errors.ts"
 import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
@@ -57,9 +64,15 @@ export class Connectors extends Context.Service<
      * Asks its server now, over the connection that there is or a new one, and keeps what that shows. It switches
      * nothing on: one that is INACTIVE stays so. At once for all who ask meanwhile.
      */
-    readonly check: (user: User, id: ConnectorId) => Effect.Effect<ConnectorHealth, NotFound | Unavailable>
+    readonly check: (
+      user: User,
+      id: ConnectorId
+    ) => Effect.Effect<ConnectorHealth, NotFound | RateLimited | Unavailable>
     /** What its server lists, a minute old at most, and the health after that. */
-    readonly tools: (user: User, id: ConnectorId) => Effect.Effect<ConnectorTools, NotFound | Unavailable>
+    readonly tools: (
+      user: User,
+      id: ConnectorId
+    ) => Effect.Effect<ConnectorTools, NotFound | RateLimited | Unavailable>
   }
 >()("agentd/Services/Connectors") {
   static readonly layer = Layer.effect(

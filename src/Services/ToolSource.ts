@@ -3,7 +3,7 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { StoredConnector } from "../Schemas/Connector.ts"
 import type { ConnectorTool } from "../Schemas/ConnectorHealth.ts"
-import type { Unavailable } from "../Schemas/Errors.ts"
+import type { RateLimited, Unavailable } from "../Schemas/Errors.ts"
 import type { ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { ToolDefinition } from "../Schemas/Tool.ts"
 import type { AbsentConnector, ToolUnavailable } from "../Schemas/ToolAbsence.ts"
@@ -75,9 +75,13 @@ export class ToolSource extends Context.Service<
      */
     readonly ofConnector: (
       connector: StoredConnector
-    ) => Effect.Effect<ReadonlyArray<ConnectorTool>, Unavailable>
-    /** Asks the server of a connector now, if it leads to one, and reports what that shows; it takes a place, too. */
-    readonly check: (connector: StoredConnector) => Effect.Effect<void, Unavailable>
+    ) => Effect.Effect<ReadonlyArray<ConnectorTool>, RateLimited | Unavailable>
+    /**
+     * Asks the server of a connector now, if it leads to one, and reports what that shows; it takes a place, too.
+     * `RateLimited` where this node was asked to 12 times at once and since then every 5 s, by this and by
+     * `ofConnector` of one in ERROR; who joins one that is under way does not count.
+     */
+    readonly check: (connector: StoredConnector) => Effect.Effect<void, RateLimited | Unavailable>
     /** The tools that need no connector. */
     readonly builtin: (scope: ToolScope) => ReadonlyArray<Tool>
   }

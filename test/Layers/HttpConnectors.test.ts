@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { listedTool, startScripted } from "../support/Mcp.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
-import { makeWeb } from "../support/Web.ts"
+import { isError, makeWeb } from "../support/Web.ts"
 
 const healthFields = ["status", "checkedAt", "error", "serverName", "serverVersion", "protocolVersion"]
 
@@ -94,6 +94,18 @@ describe("/api/connectors/{id}", () => {
       assert.deepInclude(yield* ask("GET", "/tools"), { ...expected, tools: [] })
       assert.deepInclude(yield* ask("POST", "/check"), expected)
     }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.live("answers 429 to who checks without end, and says when to come again", () =>
+    Effect.gen(function* () {
+      const { url } = yield* startScripted({})
+      const { id, send, token } = yield* makeSubject(mcp(url))
+      const check = send("POST", `/api/connectors/${id}/check`, { token })
+      for (let i = 0; i < 12; i++) assert.strictEqual((yield* check).status, 200)
+      const over = yield* check
+      isError(over, 429, "rate_limited")
+      assert.match(over.headers.get("retry-after") ?? "", /^[1-5]$/u)
+    }).pipe(Effect.provide(layerOffline({ allowPrivateAddresses: true })))
   )
 
   it.live("says which field is at fault of a server that could never be used", () =>

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { levelAt, type RatePolicy, rateHeaders, rateOf, tooMany } from "../../src/Schemas/Rate.ts"
+import { levelAt, limited, type RatePolicy, rateHeaders, rateOf } from "../../src/Schemas/Rate.ts"
 
 const policy: RatePolicy = { name: "default", perMinute: 120 }
 
@@ -47,13 +47,14 @@ describe("a bucket", () => {
       "ratelimit-policy": '"default";q=120;w=60',
       ratelimit: '"default";r=7;t=1'
     })
-    const over = rateOf({ name: "anonymous", perMinute: 6 }, 0)
+    const over = limited(rateOf({ name: "anonymous", perMinute: 6 }, 0))
     assert.strictEqual(
-      tooMany(over),
+      over.error,
       "too many requests without a valid credential from this address: there may be 6 in a minute; try again in 10 s"
     )
+    assert.strictEqual(over.retryAfter, 10)
     assert.strictEqual(
-      tooMany(rateOf(policy, 0)),
+      limited(rateOf(policy, 0)).error,
       "too many requests with this token: there may be 120 in a minute; try again in 1 s"
     )
   })

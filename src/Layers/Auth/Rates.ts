@@ -2,15 +2,14 @@ import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { RateLimited } from "../../Schemas/Errors.ts"
 import type { TokenId } from "../../Schemas/Ids.ts"
 import { siteOf } from "../../Schemas/Networks.ts"
-import { type Rate, tooMany } from "../../Schemas/Rate.ts"
+import { limited } from "../../Schemas/Rate.ts"
+import { newBuckets } from "../../Services/Buckets.ts"
 import { monotonicMillis } from "../../Services/CurrentTime.ts"
 import { Rates } from "../../Services/Rates.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
 import { Settings } from "../../Services/Settings.ts"
-import * as Buckets from "./Buckets.ts"
 
 /** How many tokens are remembered that worked. */
 const mostKnown = 10_000
@@ -25,12 +24,9 @@ export const layer = Layer.effect(
   Rates,
   Effect.gen(function* () {
     const { anonymousPerMinute, ratePerMinute } = yield* Settings
-    const tokens =
-      ratePerMinute === 0 ? undefined : Buckets.make({ name: "default", perMinute: ratePerMinute })
+    const tokens = ratePerMinute === 0 ? undefined : newBuckets({ name: "default", perMinute: ratePerMinute })
     const addresses =
-      anonymousPerMinute === 0
-        ? undefined
-        : Buckets.make({ name: "anonymous", perMinute: anonymousPerMinute })
+      anonymousPerMinute === 0 ? undefined : newBuckets({ name: "anonymous", perMinute: anonymousPerMinute })
     const known = makeKnown()
 
     const site = Effect.map(RequestFacts.CurrentRequest, (facts) => siteOf(facts?.address ?? ""))
@@ -76,8 +72,6 @@ export const layer = Layer.effect(
     })
   })
 )
-
-const limited = (rate: Rate) => new RateLimited({ error: tooMany(rate), retryAfter: rate.seconds })
 
 /** Tokens that worked by their hashes, the latest. */
 const makeKnown = () => {

@@ -11,9 +11,12 @@ import type { ConnectorTool } from "../../../Schemas/ConnectorHealth.ts"
 import { inScope } from "../../../Schemas/ConnectorServer.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
 import type { WorkspaceId } from "../../../Schemas/Ids.ts"
+import { limited, type RatePolicy } from "../../../Schemas/Rate.ts"
 import { mayMeet, prefixOf, toolNames } from "../../../Schemas/ToolName.ts"
+import { newBuckets } from "../../../Services/Buckets.ts"
 import { ConnectorHealth } from "../../../Services/ConnectorHealth.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
+import { monotonicMillis } from "../../../Services/CurrentTime.ts"
 import { problemOf } from "../Mcp/Failure.ts"
 import type { McpClients, McpTool } from "../Mcp.ts"
 import { definitionOf, distinct, isDestructive } from "./Definition.ts"
@@ -24,6 +27,8 @@ import * as Target from "./Target.ts"
 const atOnce = 16
 const atOnceOfWorkspace = 2
 const waitMillis = 30_000
+/** How often the server of one is asked because somebody wants to know: so often at once, and then every 5 s. */
+const checks: RatePolicy = { name: "check", perMinute: 12 }
 
 /** Shows what one connector brings and whether it works, to people who ask: also one that is switched off. */
 export const make = Effect.fnUntraced(function* (mcp: McpClients, reach: Reach) {
@@ -37,9 +42,19 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients, reach: Reach) 
     return listed.map((tool, index) => shownTool(tool, names[index] ?? tool.name))
   })
 
+  const buckets = newBuckets(checks)
+  const requireRate = Effect.fnUntraced(function* ({ id }: StoredConnector) {
+    const { isTaken, rate } = buckets.take(id, yield* monotonicMillis)
+    if (!isTaken) return yield* limited(rate)
+  })
+  const check = (connector: StoredConnector) => Effect.asVoid(list(connector, true))
+
   return {
-    tools: yield* makeShared(tools, takePlace),
-    check: yield* makeShared((connector) => Effect.asVoid(list(connector, true)), takePlace)
+    // Of one in ERROR no list is known that would do.
+    tools: yield* makeShared(tools, takePlace, (connector) =>
+      connector.status === "ERROR" ? requireRate(connector) : Effect.void
+    ),
+    check: yield* makeShared(check, takePlace, requireRate)
   }
 })
 
@@ -64,19 +79,26 @@ const makePlaces = Effect.gen(function* () {
   )
 })
 
-/** One at a time of each connector, as it is: its answer is for all who ask meanwhile, and it goes on when they leave. */
-const makeShared = Effect.fnUntraced(function* <A>(
+/**
+ * One at a time of each connector, as it is: its answer is for all who ask meanwhile, and it goes on when they leave.
+ * Before each `begin` is asked.
+ */
+const makeShared = Effect.fnUntraced(function* <A, E>(
   look: (connector: StoredConnector) => Effect.Effect<A, Unavailable>,
-  takePlace: (workspaceId: WorkspaceId) => Effect.Effect<void, Unavailable, Scope.Scope>
+  takePlace: (workspaceId: WorkspaceId) => Effect.Effect<void, Unavailable, Scope.Scope>,
+  begin: (connector: StoredConnector) => Effect.Effect<void, E>
 ) {
   const looks = yield* FiberMap.make<string, A, Unavailable>()
   const run = yield* FiberMap.runtime(looks)()
   const bounded = (connector: StoredConnector) =>
     Effect.scoped(Effect.andThen(takePlace(connector.workspaceId), look(connector)))
-  return (connector: StoredConnector): Effect.Effect<A, Unavailable> =>
+  return (connector: StoredConnector): Effect.Effect<A, E | Unavailable> =>
     Effect.suspend(() => {
       const key = JSON.stringify([connector.id, connector.updatedAt])
-      return Fiber.join(Option.getOrElse(FiberMap.getUnsafe(looks, key), () => run(key, bounded(connector))))
+      const started = Effect.suspend(() =>
+        Fiber.join(Option.getOrElse(FiberMap.getUnsafe(looks, key), () => run(key, bounded(connector))))
+      )
+      return FiberMap.hasUnsafe(looks, key) ? started : Effect.andThen(begin(connector), started)
     })
 })
 

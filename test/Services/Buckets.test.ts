@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Buckets from "../../../src/Layers/Auth/Buckets.ts"
+import { type Buckets, newBuckets } from "../../src/Services/Buckets.ts"
 
-const taken = (buckets: Buckets.Buckets, key: string, at: number, times: number) =>
+const taken = (buckets: Buckets, key: string, at: number, times: number) =>
   Array.from({ length: times }, () => buckets.take(key, at).isTaken).filter(Boolean).length
 
 describe("buckets", () => {
   it("hold a minute's worth each, and never give more than was filled in", () => {
-    const buckets = Buckets.make({ name: "default", perMinute: 60 })
+    const buckets = newBuckets({ name: "default", perMinute: 60 })
     assert.strictEqual(taken(buckets, "a", 0, 100), 60)
     assert.strictEqual(taken(buckets, "b", 0, 1), 1)
     assert.strictEqual(taken(buckets, "a", 999, 9), 0)
@@ -16,7 +16,7 @@ describe("buckets", () => {
   })
 
   it("can owe a minute's worth, and are told without being touched", () => {
-    const buckets = Buckets.make({ name: "anonymous", perMinute: 60 })
+    const buckets = newBuckets({ name: "anonymous", perMinute: 60 })
     for (let i = 0; i < 90; i++) buckets.take("a", 0, true)
     assert.strictEqual(buckets.peek("a", 0).seconds, 31)
     assert.strictEqual(buckets.peek("a", 30_999).remaining, 0)
@@ -26,7 +26,7 @@ describe("buckets", () => {
   })
 
   it("are 50,000 at most, of which those unused for longest are forgotten", () => {
-    const buckets = Buckets.make({ name: "default", perMinute: 60 })
+    const buckets = newBuckets({ name: "default", perMinute: 60 })
     taken(buckets, "first", 0, 2)
     for (let i = 0; i < 49_999; i++) buckets.take(`${i}`, 0)
     assert.strictEqual(buckets.peek("first", 0).remaining, 58)
@@ -39,7 +39,7 @@ describe("buckets", () => {
   })
 
   it("are forgotten once they are full, a few with each that is used", () => {
-    const buckets = Buckets.make({ name: "default", perMinute: 60 })
+    const buckets = newBuckets({ name: "default", perMinute: 60 })
     for (let i = 0; i < 1000; i++) buckets.take(`${i}`, 0)
     for (let i = 0; i < 400; i++) buckets.take("a", 60_000)
     assert.strictEqual(buckets.size(), 1)

@@ -1,4 +1,4 @@
-import { type Bucket, levelAt, type Rate, type RatePolicy, rateOf } from "../../Schemas/Rate.ts"
+import { type Bucket, levelAt, type Rate, type RatePolicy, rateOf } from "../Schemas/Rate.ts"
 
 /** Of more, the one that was not used for longest counts as full. */
 const mostBuckets = 50_000
@@ -16,7 +16,7 @@ export interface Buckets {
 }
 
 /** Those that are full are forgotten: only who has asked within a minute is remembered. */
-export const make = (policy: RatePolicy): Buckets => {
+export const newBuckets = (policy: RatePolicy): Buckets => {
   const buckets = new Map<string, Bucket>()
 
   /** In order of their last use, a few at a time: more than there are new ones. */
