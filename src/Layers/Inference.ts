@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { InferenceError } from "../Schemas/Inference.ts"
-import { answeringModel, chooseModel } from "../Schemas/ModelChoice.ts"
+import { answeringModel, chooseModel, listRefusal } from "../Schemas/ModelChoice.ts"
 import { isApiKey, type StoredProviderKey } from "../Schemas/ProviderKey.ts"
 import { Ids } from "../Services/Ids.ts"
 import { Inference } from "../Services/Inference.ts"
@@ -49,6 +49,10 @@ export const layer = Layer.effect(
     })
 
     return Inference.of({
+      refusal: Effect.fnUntraced(function* (choice) {
+        if (models.listed === null || (choice.model === null && choice.provider === null)) return undefined
+        return listRefusal(choice, yield* keys.usable(choice.workspaceId), models)
+      }),
       model: Effect.fn("Inference.model")(function* (choice) {
         const stored = yield* keys.usable(choice.workspaceId)
         const chosen = chooseModel(choice, stored, models)

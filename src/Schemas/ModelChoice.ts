@@ -1,6 +1,7 @@
 import type { Agent } from "./Agent.ts"
 import type { AnsweringModel } from "./AnsweringModel.ts"
 import type { ProviderKeyId, WorkspaceId } from "./Ids.ts"
+import { type ListedModel, shown } from "./ModelList.ts"
 import { Provider, type UsableProviderKey } from "./ProviderKey.ts"
 
 /** Which model a task or chat message wants; null leaves it to what comes next (docs/models.md). */
@@ -33,6 +34,8 @@ export const modelChoice = (
 export interface EnvironmentModels {
   readonly models: ReadonlyMap<Provider, string | null>
   readonly defaultProvider: Provider | null
+  /** What alone is answered with (`AGENTD_MODELS`); null: any. */
+  readonly listed: ReadonlyArray<ListedModel> | null
 }
 
 export type ChosenModel =
@@ -94,10 +97,24 @@ export const chooseModel = (
   return operators(environment.defaultProvider ?? "offline", choice.model, environment)
 }
 
+/**
+ * Why the operator's list refuses a choice; undefined: it does not, whatever else may be wrong with it. Said to who
+ * chooses, and again to who goes on with a choice of before the list was changed (`chooseModel`).
+ */
+export const listRefusal = (
+  choice: ModelChoice,
+  keys: ReadonlyArray<UsableProviderKey>,
+  environment: EnvironmentModels
+): string | undefined => {
+  const chosen = chooseModel(choice, keys, environment)
+  const unlisted = chooseModel(choice, keys, { ...environment, listed: null })
+  return typeof chosen === "string" && chosen !== unlisted ? chosen : undefined
+}
+
 const operators = (
   provider: string,
   wanted: string | null,
-  { models }: EnvironmentModels
+  { listed, models }: EnvironmentModels
 ): ChosenModel | string => {
   if (provider === "offline") {
     return { source: "offline", model: wanted ?? "offline", providerKeyId: null }
@@ -108,6 +125,10 @@ const operators = (
   }
   if (!models.has(known)) return `selectedProvider: there is no provider key for ${provider}`
   const model = wanted ?? models.get(known) ?? null
+  if (listed !== null && !listed.some((one) => one.provider === known && one.model === model)) {
+    const field = wanted === null ? "selectedProvider" : "selectedModel"
+    return `${field}: without a provider key of the workspace there are ${listed.map(shown).join(", ")}`
+  }
   return model === null
     ? `selectedModel: is needed for ${provider}`
     : { source: "environment", provider: known, model }

@@ -1,5 +1,6 @@
 import * as Result from "effect/Result"
 import * as DatabaseUrl from "./DatabaseUrl.ts"
+import * as ModelList from "./ModelList.ts"
 import * as Networks from "./Networks.ts"
 import { isApiKey, isBaseUrl, mostOutputTokens, Provider } from "./ProviderKey.ts"
 import { readQuotas } from "./QuotaSetting.ts"
@@ -266,6 +267,15 @@ const models = {
     fallback: null,
     trimmed: true
   }),
+  AGENTD_MODELS: text(
+    "models that workspaces may use with these keys, each with its provider ([models.md](models.md#the-operators-models)); unset: any",
+    {
+      form: "`openai/gpt-5-mini,anthropic/claude-sonnet-4-5`",
+      problem: ModelList.problemOf,
+      fallback: null,
+      trimmed: true
+    }
+  ),
   AGENTD_MAX_OUTPUT_TOKENS: whole(
     "how many tokens an answer of them may have; unset: what is usual ([models.md](models.md))",
     { minimum: 1, maximum: mostOutputTokens, unit: "tokens", fallback: null, trimmed: true }

@@ -24,5 +24,10 @@ export class Inference extends Context.Service<
   {
     /** The model of a choice, with keys of that workspace or the operator's only. Asks nothing yet. */
     readonly model: (choice: ModelChoice) => Effect.Effect<Model, InferenceError | Unavailable>
+    /**
+     * Why the operator does not let a choice be answered (`AGENTD_MODELS`), as a sentence that names the field and
+     * what there is. Asks the database only where there is such a list and a model or provider is named.
+     */
+    readonly refusal: (choice: ModelChoice) => Effect.Effect<string | undefined, Unavailable>
   }
 >()("agentd/Services/Inference") {}

@@ -6,14 +6,9 @@ import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { runOfJob } from "../Schemas/CronFire.ts"
-import {
-  type Forbidden,
-  type InvalidInput,
-  type NotFound,
-  notFound,
-  type Unavailable
-} from "../Schemas/Errors.ts"
+import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import { modelChoice } from "../Schemas/ModelChoice.ts"
 import {
   type CreateTask,
   type Run,
@@ -33,6 +28,7 @@ import { now } from "./CurrentTime.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
+import { Inference } from "./Inference.ts"
 import { orUnknown, References } from "./References.ts"
 import { RunJournal } from "./RunJournal.ts"
 import { RunRepo } from "./RunRepo.ts"
@@ -96,6 +92,7 @@ export class Runs extends Context.Service<
     Effect.gen(function* () {
       const access = yield* Access
       const ids = yield* Ids
+      const inference = yield* Inference
       const references = yield* References
       const repo = yield* RunRepo
       const { quotas } = yield* Settings
@@ -122,6 +119,8 @@ export class Runs extends Context.Service<
           yield* access.member(user, input.workspaceId)
           const { agent } = yield* references.resolve(input.workspaceId, input)
           yield* Effect.fromResult(requireActive(agent))
+          const refusal = yield* inference.refusal(modelChoice(input.workspaceId, agent, input))
+          if (refusal !== undefined) return yield* new InvalidInput({ error: refusal })
           const id = yield* ids.make<RunId>("run")
           const run = runOfTask(input, { id, agentId: agent?.id ?? null, at: yield* now })
           return yield* orUnknown(submit(run))

@@ -4,6 +4,7 @@ import {
   answeringModel,
   chooseModel,
   type EnvironmentModels,
+  listRefusal,
   type ModelChoice
 } from "../../src/Schemas/ModelChoice.ts"
 import type { Provider, UsableProviderKey } from "../../src/Schemas/ProviderKey.ts"
@@ -30,14 +31,15 @@ const keys = [
   key("opus", "anthropic", "opus"),
   key("script", "offline", "script")
 ]
-const none: EnvironmentModels = { models: new Map(), defaultProvider: null }
+const none: EnvironmentModels = { models: new Map(), defaultProvider: null, listed: null }
 const operator: EnvironmentModels = {
   models: new Map<Provider, string | null>([
     ["openai", "gpt-operator"],
     ["google", "gemini-operator"],
     ["openai-compatible", null]
   ]),
-  defaultProvider: "google"
+  defaultProvider: "google",
+  listed: null
 }
 
 const choose = (
@@ -214,5 +216,52 @@ describe("which model answers", () => {
       model: "offline",
       providerKeyId: null
     })
+  })
+})
+
+describe("the operator's list of models", () => {
+  const listing: EnvironmentModels = {
+    ...operator,
+    models: new Map<Provider, string | null>([
+      ["openai", null],
+      ["google", "gemini-a"]
+    ]),
+    listed: [
+      { provider: "google", model: "gemini-a" },
+      { provider: "google", model: "gemini-b" }
+    ]
+  }
+  const there = "without a provider key of the workspace there are gemini-a (google), gemini-b (google)"
+
+  for (const [wanted, having, expected] of [
+    [{}, [], "env google: gemini-a"],
+    [{ model: "gemini-b" }, [], "env google: gemini-b"],
+    [{ provider: "google", model: "gemini-b" }, [], "env google: gemini-b"],
+    [{ model: "gemini-c" }, [], `selectedModel: ${there}`],
+    [{ model: "GEMINI-B" }, [], `selectedModel: ${there}`],
+    [{ provider: "google", model: "models/gemini-b" }, [], `selectedModel: ${there}`],
+    [{ provider: "openai", model: "gemini-b" }, [], `selectedModel: ${there}`],
+    [{ provider: "openai" }, [], `selectedProvider: ${there}`],
+    [{ provider: "offline", model: "any" }, [], "offline: any"],
+    [{ model: "any" }, keys, "default: any"],
+    [{ provider: "anthropic", model: "any" }, keys, "claude: any"],
+    [{ providerKeyId: "opus", model: "any" }, keys, "opus: any"],
+    [{ provider: "google", model: "any" }, keys, `selectedModel: ${there}`]
+  ] as const) {
+    it(`lets ${JSON.stringify(wanted)} be answered so, of ${having.length} keys: ${expected}`, () => {
+      assert.strictEqual(choose(wanted, having, listing), expected)
+    })
+  }
+
+  it("refuses what it does not have, and says nothing of what else is wrong", () => {
+    const choice = { workspaceId, providerKeyId: null, provider: null, model: null, agentKeyId: null }
+    const refused = (wanted: Partial<ModelChoice>, environment = listing) =>
+      listRefusal({ ...choice, ...wanted }, [], environment)
+    assert.strictEqual(refused({ model: "x" }), `selectedModel: ${there}`)
+    assert.strictEqual(refused({ provider: "openai" }), `selectedProvider: ${there}`)
+    assert.isUndefined(refused({ model: "gemini-b" }))
+    assert.isUndefined(refused({ provider: "anthropic" }))
+    assert.isUndefined(refused({ providerKeyId: "gone" as ProviderKeyId }))
+    assert.isUndefined(refused({ model: "x" }, operator))
   })
 })

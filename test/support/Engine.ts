@@ -63,6 +63,7 @@ const layerModel = Layer.effect(
     const faults = yield* Faults
     const model = yield* ScriptedModel
     return Inference.of({
+      refusal: () => Effect.succeed(undefined),
       model: () =>
         Effect.as(
           Effect.suspend(() => faults.before("model")),
@@ -167,6 +168,7 @@ export const startMortal = Effect.fnUntraced(function* (
         mortal(RunJournal),
         mortal(RunRepo),
         Layer.succeed(Inference, {
+          refusal: () => Effect.succeed(undefined),
           model: () =>
             Effect.succeed({
               answeredBy: scriptedModel,

@@ -45,6 +45,7 @@ export const layerScriptedInference = Layer.effect(
   Inference,
   Effect.map(ScriptedModel, (model) =>
     Inference.of({
+      refusal: () => Effect.succeed(undefined),
       model: (choice) =>
         Effect.sync(() => {
           model.choices.push(choice)

@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { EnvironmentModels } from "../../Schemas/ModelChoice.ts"
+import * as ModelList from "../../Schemas/ModelList.ts"
 import { Provider } from "../../Schemas/ProviderKey.ts"
 import { problemOf } from "../../Schemas/Setting.ts"
 import { type SettingName, settings } from "../../Schemas/SettingsTable.ts"
@@ -67,21 +68,48 @@ export const environment = Effect.gen(function* () {
   const wanted = yield* word("AGENTD_DEFAULT_PROVIDER")
   const defaultModel = yield* word("AGENTD_DEFAULT_MODEL")
   const known = Provider.literals.find((name) => name === wanted)
+  const listed = yield* makeListed(access)
   if (known !== undefined && known !== "offline" && !access.has(known)) {
     const error = `AGENTD_DEFAULT_PROVIDER: ${known} needs ${needs[known]} in this environment`
     return yield* new ModelsMisconfigured({ error })
   }
-  const defaultProvider = known ?? access.keys().next().value ?? null
-  const modelOf = (provider: Provider) =>
-    (provider === defaultProvider ? defaultModel : null) ?? usualModels.get(provider) ?? null
+  const isThere = (provider: Provider) => listed === null || listed.some((one) => one.provider === provider)
+  const defaultProvider = known ?? Array.from(access.keys()).find(isThere) ?? null
+  const modelOf = (provider: Provider) => {
+    const usual = (provider === defaultProvider ? defaultModel : null) ?? usualModels.get(provider) ?? null
+    const own = listed?.filter((one) => one.provider === provider).map(({ model }) => model)
+    return own === undefined || (usual !== null && own.includes(usual)) ? usual : (own[0] ?? null)
+  }
   if (defaultProvider === "openai-compatible" && defaultModel === null) {
     return yield* new ModelsMisconfigured({ error: "AGENTD_DEFAULT_MODEL is needed for openai-compatible" })
   }
+  if (defaultProvider !== null && defaultProvider !== "offline" && !isThere(defaultProvider)) {
+    return yield* new ModelsMisconfigured({
+      error: `AGENTD_MODELS has no model of ${defaultProvider}, the default provider`
+    })
+  }
+  if (defaultProvider !== null && defaultModel !== null && modelOf(defaultProvider) !== defaultModel) {
+    return yield* new ModelsMisconfigured({ error: "AGENTD_DEFAULT_MODEL is not in AGENTD_MODELS" })
+  }
   const models: EnvironmentModels = {
     models: new Map(Array.from(access.keys(), (provider) => [provider, modelOf(provider)])),
-    defaultProvider
+    defaultProvider,
+    listed
   }
   return { models, access }
+})
+
+/** The list of the operator; each of its providers has to be there. */
+const makeListed = Effect.fnUntraced(function* (access: ReadonlyMap<Provider, Access>) {
+  const list = yield* word("AGENTD_MODELS")
+  const listed = list === null ? undefined : ModelList.parse(list)
+  for (const { provider } of listed ?? []) {
+    if (provider !== "offline" && !access.has(provider)) {
+      const error = `AGENTD_MODELS: ${provider} needs ${needs[provider]} in this environment`
+      return yield* new ModelsMisconfigured({ error })
+    }
+  }
+  return listed ?? null
 })
 
 const needs = {

@@ -47,6 +47,41 @@ describe("the operator's models", () => {
     })
   )
 
+  it.effect(
+    "are those of the list alone, where there is one: the usual ones, else the first of each provider",
+    () =>
+      Effect.gen(function* () {
+        const keys = { OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a", GOOGLE_GENERATIVE_AI_API_KEY: "g" }
+        const shown = (list: string, more: Readonly<Record<string, string>> = {}) =>
+          Effect.map(read({ ...keys, AGENTD_MODELS: list, ...more }), ({ models }) => [
+            models.defaultProvider,
+            Object.fromEntries(models.models),
+            models.listed?.length ?? null
+          ])
+        const usual = { openai: "gpt-5-mini", anthropic: "claude-sonnet-4-5", google: "gemini-2.5-flash" }
+        assert.deepStrictEqual(yield* shown(" "), ["openai", usual, null])
+        assert.deepStrictEqual(
+          yield* shown(" google/x/y , anthropic/claude-haiku,anthropic/claude-sonnet-4-5"),
+          ["anthropic", { openai: null, anthropic: "claude-sonnet-4-5", google: "x/y" }, 3]
+        )
+        assert.deepStrictEqual(yield* shown("openai/b,openai/a", { AGENTD_DEFAULT_MODEL: "a" }), [
+          "openai",
+          { openai: "a", anthropic: null, google: null },
+          2
+        ])
+        assert.deepStrictEqual(yield* shown("openai/b,google/g", { AGENTD_DEFAULT_PROVIDER: "google" }), [
+          "google",
+          { openai: "b", anthropic: null, google: "g" },
+          2
+        ])
+        assert.deepStrictEqual(yield* shown("openai/b", { AGENTD_DEFAULT_PROVIDER: "offline" }), [
+          "offline",
+          { openai: "b", anthropic: null, google: null },
+          1
+        ])
+      })
+  )
+
   it.effect("have the limit of output tokens that the operator sets, or none", () =>
     Effect.gen(function* () {
       const keys = { OPENAI_API_KEY: "o", ANTHROPIC_API_KEY: "a", GOOGLE_GENERATIVE_AI_API_KEY: "g" }
@@ -82,6 +117,39 @@ describe("the operator's models", () => {
           "AGENTD_MAX_OUTPUT_TOKENS must be a whole number from 1 to 1000000"
         ] as const
     ),
+    ...[
+      "CANARY",
+      "openai",
+      "openai/",
+      "mistral/CANARY",
+      "offline/CANARY",
+      "openai/a CANARY/b, canary",
+      ","
+    ].map(
+      (value) =>
+        [{ AGENTD_MODELS: value }, "AGENTD_MODELS must be up to 100 models like openai/gpt-5-mini"] as const
+    ),
+    [
+      { AGENTD_MODELS: "openai/a, anthropic/b", OPENAI_API_KEY: "o" },
+      "AGENTD_MODELS: anthropic needs ANTHROPIC_API_KEY in this environment"
+    ],
+    [
+      { AGENTD_MODELS: "openai-compatible/a", OPENAI_API_KEY: "o" },
+      "AGENTD_MODELS: openai-compatible needs OPENAI_BASE_URL in this environment"
+    ],
+    [
+      { AGENTD_MODELS: "openai/a", AGENTD_DEFAULT_MODEL: "b", OPENAI_API_KEY: "o" },
+      "AGENTD_DEFAULT_MODEL is not in AGENTD_MODELS"
+    ],
+    [
+      {
+        AGENTD_MODELS: "openai/a",
+        AGENTD_DEFAULT_PROVIDER: "anthropic",
+        OPENAI_API_KEY: "o",
+        ANTHROPIC_API_KEY: "a"
+      },
+      "AGENTD_MODELS has no model of anthropic, the default provider"
+    ],
     [{ OPENAI_API_KEY: "CANARY\nzz" }, "OPENAI_API_KEY must be visible ASCII characters"]
   ]
   for (const [env, sentence] of mistakes) {

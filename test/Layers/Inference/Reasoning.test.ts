@@ -56,7 +56,10 @@ const work = Effect.fnUntraced(function* (
     })
   const layer = AgentLoop.layer.pipe(
     Layer.provide(
-      Layer.succeed(Inference, { model: () => Effect.succeed({ stream, answeredBy: scriptedModel }) })
+      Layer.succeed(Inference, {
+        refusal: () => Effect.succeed(undefined),
+        model: () => Effect.succeed({ stream, answeredBy: scriptedModel })
+      })
     ),
     Layer.provide(Lifecycle.layer),
     Layer.provide(Layer.succeed(DatabaseHealth, { check: Effect.void })),
