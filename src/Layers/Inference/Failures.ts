@@ -1,6 +1,7 @@
 import { InferenceError } from "../../Schemas/Inference.ts"
 import { storableText } from "../../Schemas/Json.ts"
 import { refusalOf } from "../../Schemas/Outbound.ts"
+import type { Scrub } from "../../Schemas/Scrub.ts"
 import { isTooLarge, tooLarge } from "./Metered.ts"
 
 /** What a failed request means, and whether asking again may help. */
@@ -15,7 +16,7 @@ export interface Failure {
 export interface FailureContext {
   readonly hasBegun: boolean
   readonly now: number
-  readonly secret: string | null
+  readonly scrub: Scrub
 }
 
 type Reason = InferenceError["reason"]
@@ -27,13 +28,13 @@ const said = 300
  * the headers, only the provider's own sentence is taken over, without the key, and not where keys are
  * what it is about.
  */
-export const failureOf = (raw: unknown, { hasBegun, now, secret }: FailureContext): Failure => {
+export const failureOf = (raw: unknown, { hasBegun, now, scrub }: FailureContext): Failure => {
   const refusal = refusalOf(raw)
-  if (refusal !== undefined) return finally_("bad_request", `baseUrl: ${refusal.error}`)
+  if (refusal !== undefined) return finally_("bad_request", scrub(`baseUrl: ${refusal.error}`))
   if (isTooLarge(raw)) return finally_("unknown", tooLarge)
   const { body, headers, message, name, status, type } = read(raw)
   const reason = reasonOf(status, `${body} ${message} ${type}`, name, hasBegun)
-  const words = quote(sentenceOf(body) ?? message, secret)
+  const words = quote(sentenceOf(body) ?? message, scrub)
   const detail = isQuoted(reason) && words !== "" ? `: ${words}` : ""
   return {
     error: new InferenceError({ reason, error: `${sentences[reason]}${detail}` }),
@@ -141,9 +142,8 @@ const sentenceOf = (body: string): string | undefined => {
   return undefined
 }
 
-const quote = (text: string, secret: string | null): string => {
-  const line = storableText(text.replace(/\s+/gu, " ").trim())
-  const clean = secret === null || secret === "" ? line : line.replaceAll(secret, "[key]")
+const quote = (text: string, scrub: Scrub): string => {
+  const clean = scrub(storableText(text.replace(/\s+/gu, " ").trim()))
   return clean.length > said ? `${clean.slice(0, said)}…` : clean
 }
 

@@ -8,8 +8,10 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { secretsOfAddress } from "../../Schemas/ConnectorSecrets.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../Schemas/Inference.ts"
 import type { Thinker } from "../../Schemas/Reasoning.ts"
+import { makeScrubber } from "../../Schemas/Scrub.ts"
 import { wireNames } from "../../Schemas/WireName.ts"
 import { type Failure, failureOf } from "./Failures.ts"
 import { makeWatch } from "./Liveness.ts"
@@ -17,6 +19,7 @@ import { metered } from "./Metered.ts"
 import { brings, cutOff, makeReading, noAnswer } from "./Parts.ts"
 import { type Asked, toCallOptions } from "./Prompt.ts"
 import { type Connection, dialectOf, languageModel, outputLimitOf } from "./Provider.ts"
+import { scrubbed } from "./Scrubbed.ts"
 import { isDue, nextTurn } from "./Turns.ts"
 
 const retries = 3
@@ -113,7 +116,7 @@ const missesThoughts = ({ error }: Failure, { dialect, needsThoughts }: Asked): 
   /reasoning_content/u.test(error.error)
 
 const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, request }: Attempt) {
-  const secret = connection.apiKey === null ? null : Redacted.value(connection.apiKey)
+  const scrubber = scrubberOf(connection)
   const controller = new AbortController()
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
   let hasBegun = false
@@ -126,7 +129,8 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
   const watch = makeWatch(idleMillis, clock, close)
   yield* Effect.forkScoped(watch.watching)
   const failed = (raw: unknown): Failure =>
-    watch.failure() ?? failureOf(raw, { hasBegun, now: clock.currentTimeMillisUnsafe(), secret })
+    watch.failure() ??
+    failureOf(raw, { hasBegun, now: clock.currentTimeMillisUnsafe(), scrub: scrubber.text })
   const ask = <A>(promise: () => PromiseLike<A>) =>
     Effect.tryPromise({ try: async () => await promise(), catch: failed })
 
@@ -140,6 +144,8 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
   const { names, thinker } = asked
   const take = makeReading({ thinker, tool: names.tool, failed, hasBegun: () => hasBegun })
 
+  const withoutSecrets = scrubbed(scrubber)
+
   const next: Open["next"] = Effect.gen(function* () {
     while (true) {
       if (isDue()) yield* Effect.promise(nextTurn)
@@ -147,7 +153,7 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
       if (watch.failure() !== undefined) return yield* Effect.fail(failed(undefined))
       if (done) return hasBegun ? yield* Effect.fail(cutOff) : []
       if (brings(value)) watch.carried()
-      const events = yield* take(value)
+      const events = withoutSecrets(yield* take(value))
       if (events.length > 0) return events
     }
   })
@@ -161,6 +167,13 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
   }
   return { first, next } satisfies Open
 })
+
+/** What a provider must not say back: the key, and what of its address looks like one. */
+const scrubberOf = ({ apiKey, baseUrl }: Connection) =>
+  makeScrubber([
+    ...(apiKey === null ? [] : [Redacted.value(apiKey)]),
+    ...(baseUrl === null ? [] : secretsOfAddress(baseUrl))
+  ])
 
 const isTold = (event: InferenceEvent): boolean =>
   event.type === "text" ? event.delta !== "" : event.type !== "reasoning"

@@ -8,7 +8,7 @@ import type { Connection, ToolList } from "./Mcp/Client.ts"
 import { late, McpFailure, unsent } from "./Mcp/Failure.ts"
 import * as Pool from "./Mcp/Pool.ts"
 import { toResult, toText } from "./Mcp/Result.ts"
-import { scrubber } from "./Mcp/Scrub.ts"
+import { scrubOf } from "./Mcp/Scrub.ts"
 import type { McpServer } from "./Mcp/Server.ts"
 
 const listMillis = 10_000
@@ -84,7 +84,7 @@ export const make = Effect.gen(function* () {
     about: (server) => pool.peek(JSON.stringify(server))?.info ?? unknownServer,
     call: Effect.fnUntraced(function* (server, tool, argument) {
       const result = yield* use(server, (connection) => connection.call(tool, argument))
-      const scrub = scrubber(server.headers)
+      const scrub = scrubOf(server)
       if (result.isError !== true) return toResult(result, scrub)
       const said = toText(result, scrub)
       return yield* new ToolError({ error: said === "" ? "the tool failed without saying why" : said })

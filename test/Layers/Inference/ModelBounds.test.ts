@@ -18,7 +18,7 @@ import {
 } from "../../support/Models.ts"
 import { eventually } from "../../support/Until.ts"
 
-const context = { hasBegun: false, now: 0, secret: null }
+const context = { hasBegun: false, now: 0, scrub: (text: string) => text }
 const refusal = (statusCode: number, responseBody: string) =>
   failureOf(Object.assign(new Error("m"), { statusCode, responseBody }), context)
 

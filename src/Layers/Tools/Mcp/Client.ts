@@ -11,13 +11,14 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { ServerInfo } from "../../../Schemas/ConnectorHealth.ts"
 import { storableText } from "../../../Schemas/Json.ts"
+import { type Scrub, scrubJson } from "../../../Schemas/Scrub.ts"
 import { cut } from "../../../Schemas/Text.ts"
 import { monotonicMillis } from "../../../Services/CurrentTime.ts"
 import { whileOurs } from "../../../Services/Lease.ts"
 import { IdempotencyKey } from "../../../Services/ToolSource.ts"
 import { failureOf, isOtherVersion } from "./Errors.ts"
 import { McpFailure } from "./Failure.ts"
-import { type Scrub, scrubber, scrubJson } from "./Scrub.ts"
+import { scrubOf } from "./Scrub.ts"
 import type { McpServer } from "./Server.ts"
 import { readPage, start } from "./ToolList.ts"
 
@@ -65,7 +66,7 @@ export const connect = Effect.fnUntraced(function* (options: {
   readonly preferred: string | undefined
 }): Effect.fn.Return<Connection, McpFailure, Scope.Scope> {
   const { preferred, server } = options
-  const scrub = scrubber(server.headers)
+  const scrub = scrubOf(server)
   let hasSession = false
   const fetch: typeof globalThis.fetch = (input, init) => {
     hasSession = new Headers(init?.headers).has("mcp-session-id")
@@ -86,7 +87,7 @@ export const connect = Effect.fnUntraced(function* (options: {
   const attempt = (protocol: (typeof protocols)[number]) =>
     Effect.gen(function* () {
       const transport = yield* McpClient.http({ ...server, protocol, maxMessageBytes })
-      const reader = readable(transport, server.connectorId)
+      const reader = readable(transport, server.connectorId, scrub)
       const client = yield* McpClient.make({ name: "agentd", version: "1" }).pipe(
         Effect.provideService(McpClient.Transport, reader.transport)
       )
@@ -207,7 +208,7 @@ const scrubbed = (
  * The same transport, with calls that are known, and lists of tools that one odd tool does not spoil and whose
  * input schemas are to be put in afterwards. Others get their turn between parsing, reading and decoding a page.
  */
-const readable = (transport: McpClient.Transport, connectorId: string) => {
+const readable = (transport: McpClient.Transport, connectorId: string, scrub: Scrub) => {
   let progress = start
   const schemas: Array<Schema.JsonObject> = []
   const request: McpClient.Transport["request"] = (message, tool) => {
@@ -226,7 +227,7 @@ const readable = (transport: McpClient.Transport, connectorId: string) => {
       progress = page.progress
       schemas.push(...page.schemas)
       if (page.leftOut.length > 0) {
-        const tools = page.leftOut.slice(-20).join(", ")
+        const tools = scrub(page.leftOut.slice(-20).join(", "))
         yield* Effect.annotateLogs(Effect.logWarning("tools of a connector were left out"), {
           connectorId,
           tools

@@ -1,9 +1,9 @@
 import type { HttpError, McpClientError } from "effect/ai/McpClientError"
 import * as Predicate from "effect/Predicate"
 import { refusalOf } from "../../../Schemas/Outbound.ts"
+import type { Scrub } from "../../../Schemas/Scrub.ts"
 import { cut } from "../../../Schemas/Text.ts"
 import { McpFailure } from "./Failure.ts"
-import type { Scrub } from "./Scrub.ts"
 
 const longestDescription = 1_000
 
@@ -27,7 +27,7 @@ export const failureOf = (
   switch (reason._tag) {
     case "TransportError": {
       const refusal = refusalOf(error)
-      if (refusal !== undefined) return broken("refused", refusal.error)
+      if (refusal !== undefined) return broken("refused", scrub(refusal.error))
       return hasFailedWhole(reason.description)
         ? new McpFailure({
             reason: "unreachable",

@@ -1,7 +1,7 @@
 import type * as McpSchema from "effect/ai/McpSchema"
 import type * as Schema from "effect/Schema"
 import { storableJson, storableText } from "../../../Schemas/Json.ts"
-import { type Scrub, scrubJson } from "./Scrub.ts"
+import { type Scrub, scrubJson } from "../../../Schemas/Scrub.ts"
 
 /**
  * The result of a call as a model reads it: its texts, one below the other; without a text, its structured
