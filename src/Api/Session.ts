@@ -11,13 +11,15 @@ export const Session = HttpApiGroup.make("session")
     HttpApiEndpoint.post("start", "/api/session", { success: created(SessionSchema) }).annotateMerge(
       OpenApi.annotations({
         summary: "Exchange a bearer token for the session cookie",
-        description: "HttpOnly, SameSite=Lax, Secure over https; good for 30 days."
+        description:
+          "HttpOnly, SameSite=Lax, Secure over https; good for 30 days, or as long as the token or session of the " +
+          "request, with which it is revoked."
       })
     ),
     HttpApiEndpoint.delete("end", "/api/session", { success: removed }).annotateMerge(
       OpenApi.annotations({
         summary: "End the session of the cookie",
-        description: "The cookie is cleared, and its session revoked."
+        description: "The cookie is cleared, and its session revoked, with what that made."
       })
     )
   )

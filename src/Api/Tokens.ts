@@ -14,7 +14,7 @@ export const Tokens = HttpApiGroup.make("tokens")
     HttpApiEndpoint.get("list", "/api/tokens", { success: data(Schema.Array(TokenView)) }).annotateMerge(
       OpenApi.annotations({
         summary: "List the caller's tokens that still work",
-        description: "By name and age; their secrets are not kept."
+        description: "By name and age, browser sessions among them; their secrets are not kept."
       })
     ),
     HttpApiEndpoint.post("create", "/api/tokens", {
@@ -24,7 +24,9 @@ export const Tokens = HttpApiGroup.make("tokens")
       OpenApi.annotations({
         summary: "Create a token, which is shown this once",
         description:
-          "`expiresInDays` is 1 to 3650; without it the token works until it is revoked. Only a hash of it is stored."
+          "`expiresInDays` is 1 to 3650; without it the token works until it is revoked. It ends with the token or " +
+          "session of the request at the latest, as `expiresAt` says, and is revoked with that. Only a hash of it is " +
+          "stored."
       })
     ),
     HttpApiEndpoint.delete("remove", "/api/tokens/:id", {
@@ -34,7 +36,8 @@ export const Tokens = HttpApiGroup.make("tokens")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Revoke a token of the caller",
-        description: "It works no more, at once, on every node."
+        description:
+          "It works no more, at once, on every node, nor does what it made: tokens, sessions, and what these made."
       })
     )
   )

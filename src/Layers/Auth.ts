@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Unauthenticated } from "../Schemas/Errors.ts"
 import type { TokenId } from "../Schemas/Ids.ts"
-import { isUsable, looksLikeToken, tokenPrefix } from "../Schemas/Token.ts"
+import { endOfMade, isUsable, looksLikeToken, type Token, tokenPrefix } from "../Schemas/Token.ts"
 import { Auth } from "../Services/Auth.ts"
 import { now } from "../Services/CurrentTime.ts"
 import { Ids } from "../Services/Ids.ts"
@@ -25,6 +25,18 @@ export const layer = Layer.effect(
     const tokens = yield* TokenRepo
     const refused = new Unauthenticated({ error: "a valid bearer token or session cookie is required" })
 
+    const make = Effect.fnUntraced(function* (given: Omit<Token, "id" | "hash" | "createdAt" | "revokedAt">) {
+      const secret = tokenPrefix + Base64Url.encode(yield* random.randomBytes(secretBytes))
+      const token: Token = {
+        ...given,
+        id: yield* ids.make<TokenId>("token"),
+        hash: hashOf(secret),
+        createdAt: yield* now,
+        revokedAt: null
+      }
+      return { token, secret: Redacted.make(secret) }
+    })
+
     return Auth.of({
       authenticate: Effect.fn("Auth.authenticate")(function* (secret) {
         const value = Redacted.value(secret)
@@ -38,19 +50,16 @@ export const layer = Layer.effect(
         const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))
         if (Option.isSome(token)) yield* tokens.revoke(token.value.userId, token.value.id, yield* now)
       }),
-      issue: Effect.fn("Auth.issue")(function* ({ expiresAt, most, name, userId }) {
-        const secret = tokenPrefix + Base64Url.encode(yield* random.randomBytes(secretBytes))
-        const token = {
-          id: yield* ids.make<TokenId>("token"),
-          userId,
-          name,
-          hash: hashOf(secret),
-          createdAt: yield* now,
-          expiresAt,
-          revokedAt: null
-        }
-        yield* tokens.insert(token, most)
-        return { token, secret: Redacted.make(secret) }
+      issue: Effect.fn("Auth.issue")(function* (options) {
+        const made = yield* make({ ...options, parentId: null })
+        yield* Effect.catchTag(tokens.insert(made.token), "PlanLimitExceeded", Effect.die)
+        return made
+      }),
+      issueBy: Effect.fn("Auth.issueBy")(function* (caller, { expiresAt, most, name }) {
+        const { id: parentId } = caller.token
+        const end = endOfMade(expiresAt, caller.token)
+        const made = yield* make({ userId: caller.id, name, expiresAt: end, parentId })
+        return (yield* tokens.insert(made.token, most)) ? made : yield* refused
       })
     })
   })

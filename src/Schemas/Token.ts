@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { TokenId, UserId } from "./Ids.ts"
+import { TokenId, UserId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import type { User } from "./User.ts"
@@ -8,6 +8,8 @@ import type { User } from "./User.ts"
 export const Token = Schema.Struct({
   id: TokenId,
   userId: UserId,
+  /** The token by which this one was made, and with which it is revoked; null: an operator made it. */
+  parentId: Schema.NullOr(TokenId),
   name: Schema.String,
   hash: Schema.String,
   createdAt: Timestamp,
@@ -31,6 +33,16 @@ export const maskTokens = (text: string): string =>
 /** Whether a token opens the door at `now`: neither revoked nor past its last moment. */
 export const isUsable = (token: Pick<Token, "expiresAt" | "revokedAt">, now: Date): boolean =>
   token.revokedAt === null && (token.expiresAt === null || now.getTime() < token.expiresAt.getTime())
+
+/** When a token ends that another makes: with that one at the latest. Null: never (CONTRACT.md section 8). */
+export const endOfMade = (asked: Date | null, parent: Pick<Token, "expiresAt">): Date | null =>
+  asked === null || (parent.expiresAt !== null && parent.expiresAt.getTime() < asked.getTime())
+    ? parent.expiresAt
+    : asked
+
+/** Somebody reads what is of a workspace, by a token. */
+export const Reading = Schema.Struct({ tokenId: TokenId, workspaceId: WorkspaceId })
+export type Reading = typeof Reading.Type
 
 /** Whether a credential has the form of a token, so that nothing else reaches the database. */
 export const looksLikeToken = (secret: string): boolean => /^agentd_[A-Za-z0-9_-]{22,128}$/.test(secret)

@@ -137,7 +137,7 @@ const makeParts = Effect.gen(function* () {
     return id
   })
   const issue = Effect.fnUntraced(function* (userId: UserId, name: string, expiresAt: Date | null) {
-    const { secret } = yield* withoutLimit(auth.issue({ userId, name, expiresAt }))
+    const { secret } = yield* auth.issue({ userId, name, expiresAt })
     return Redacted.value(secret)
   })
   const requireWorkspace = Effect.fnUntraced(function* (id: WorkspaceId) {

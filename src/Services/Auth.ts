@@ -7,23 +7,32 @@ import type { UserId } from "../Schemas/Ids.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { Caller, Token } from "../Schemas/Token.ts"
 
+export interface Issued {
+  readonly token: Token
+  readonly secret: Redacted.Redacted
+}
+
 /** Who is calling (specification, Authentication). */
 export class Auth extends Context.Service<
   Auth,
   {
     /** The user of a bearer token or `session` cookie, and the token. One sentence for all that is wrong with it. */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, Unauthenticated | Unavailable>
-    /** Ends the token with this secret, if there is one. */
+    /** Ends the token with this secret, if there is one, and all that it made. */
     readonly revoke: (secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
-    /** Makes a token of 256 random bits. The secret is in the answer and nowhere else. `most` as in `TokenRepo`. */
+    /** Makes a token of 256 random bits that no other has made. The secret is in the answer and nowhere else. */
     readonly issue: (options: {
       readonly userId: UserId
       readonly name: string
       readonly expiresAt: Date | null
-      readonly most?: ByPlan
-    }) => Effect.Effect<
-      { readonly token: Token; readonly secret: Redacted.Redacted },
-      PlanLimitExceeded | Unavailable
-    >
+    }) => Effect.Effect<Issued, Unavailable>
+    /**
+     * The same by the token of a caller: it ends with that one at the latest, and is revoked with it. Refused where
+     * that one works no more. `most` as in `TokenRepo`.
+     */
+    readonly issueBy: (
+      caller: Caller,
+      options: { readonly name: string; readonly expiresAt: Date | null; readonly most?: ByPlan }
+    ) => Effect.Effect<Issued, PlanLimitExceeded | Unauthenticated | Unavailable>
   }
 >()("agentd/Services/Auth") {}

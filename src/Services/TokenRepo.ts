@@ -5,7 +5,7 @@ import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId, UserId } from "../Schemas/Ids.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
-import type { OwnedToken, Token } from "../Schemas/Token.ts"
+import type { OwnedToken, Reading, Token } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 
 /** Bearer tokens, by the hash of their secret. */
@@ -13,10 +13,12 @@ export class TokenRepo extends Context.Service<
   TokenRepo,
   {
     /**
-     * With `most` it is refused where the user has as many that are neither revoked nor expired by then as the best plan
-     * of the workspaces that the user owns allows, exactly.
+     * False, and nothing is kept, where its parent does not work at `createdAt` or is not of the same user. One that
+     * is being revoked is waited for: what it makes is revoked with it, or not made. With `most` it is refused where the
+     * user has as many that are neither revoked nor expired by then as the best plan of the workspaces that the user owns
+     * allows, exactly.
      */
-    readonly insert: (token: Token, most?: ByPlan) => Effect.Effect<void, PlanLimitExceeded | Unavailable>
+    readonly insert: (token: Token, most?: ByPlan) => Effect.Effect<boolean, PlanLimitExceeded | Unavailable>
     /** At most one: hashes are unique. Also expired and revoked ones. */
     readonly findByHash: (hash: string) => Effect.Effect<Option.Option<Token>, Unavailable>
     /** As `findByHash`, with the user whose token it is; none where that user is disabled or gone. */
@@ -39,7 +41,20 @@ export class TokenRepo extends Context.Service<
     readonly find: (id: TokenId) => Effect.Effect<Option.Option<OwnedToken>, Unavailable>
     /** Forgets all tokens of a user, sessions of browsers among them. */
     readonly removeOf: (userId: UserId) => Effect.Effect<void, Unavailable>
-    /** Idempotent: the first moment of revocation stays. False when the user has no such token. */
+    /**
+     * With all that it made, and what that made. Idempotent: the first moment of revocation stays. False when the user
+     * has no such token.
+     */
     readonly revoke: (userId: UserId, id: TokenId, at: Date) => Effect.Effect<boolean, Unavailable>
+    /**
+     * Of these those that may go on: the token works at `now`, and its user is a member of the workspace and not
+     * disabled. In no order.
+     */
+    readonly mayRead: (
+      readings: ReadonlyArray<Reading>,
+      now: Date
+    ) => Effect.Effect<ReadonlyArray<Reading>, Unavailable>
+    /** Forgets up to `limit` of those that ended before a moment, the oldest ends first, and says how many. */
+    readonly prune: (before: Date, limit: number) => Effect.Effect<number, Unavailable>
   }
 >()("agentd/Services/TokenRepo") {}

@@ -3,9 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
-import { type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import { type NotFound, notFound, type Unauthenticated, type Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId } from "../Schemas/Ids.ts"
-import { type CreateToken, type NewToken, type TokenView, toTokenView } from "../Schemas/Token.ts"
+import {
+  type Caller,
+  type CreateToken,
+  type NewToken,
+  type TokenView,
+  toTokenView
+} from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 import { Auth } from "./Auth.ts"
 import { now } from "./CurrentTime.ts"
@@ -19,20 +25,27 @@ const sessionDays = 30
 export class Tokens extends Context.Service<
   Tokens,
   {
-    /** The secret is in the answer and nowhere else. */
+    /**
+     * By the caller's own token: it ends with that one at the latest, whatever is asked for, and is revoked with it.
+     * The secret is in the answer and nowhere else.
+     */
     readonly create: (
-      user: User,
+      caller: Caller,
       input: CreateToken
-    ) => Effect.Effect<NewToken, PlanLimitExceeded | Unavailable>
+    ) => Effect.Effect<NewToken, PlanLimitExceeded | Unauthenticated | Unavailable>
     /** Those of the caller that still work, oldest first. */
     readonly list: (user: User) => Effect.Effect<ReadonlyArray<TokenView>, Unavailable>
+    /** With all that it made. */
     readonly remove: (user: User, id: TokenId) => Effect.Effect<void, NotFound | Unavailable>
-    /** A token for the `session` cookie of a browser, good for 30 days; it is one of the user's tokens. */
+    /**
+     * A token for the `session` cookie of a browser, made as those of `create`: good for 30 days, or as long as the
+     * caller's own; that of another session begins no time anew.
+     */
     readonly startSession: (
-      user: User
+      caller: Caller
     ) => Effect.Effect<
       { readonly secret: Redacted.Redacted; readonly expiresAt: Date },
-      PlanLimitExceeded | Unavailable
+      PlanLimitExceeded | Unauthenticated | Unavailable
     >
     readonly endSession: (secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
   }
@@ -45,9 +58,9 @@ export class Tokens extends Context.Service<
       const most = (yield* Settings).quotas.tokens
       const inDays = (days: number) => Effect.map(now, (at) => new Date(at.getTime() + days * dayMillis))
       return Tokens.of({
-        create: Effect.fn("Tokens.create")(function* (user, { expiresInDays, name }) {
+        create: Effect.fn("Tokens.create")(function* (caller, { expiresInDays, name }) {
           const expiresAt = expiresInDays == null ? null : yield* inDays(expiresInDays)
-          const { secret, token } = yield* auth.issue({ userId: user.id, name, expiresAt, most })
+          const { secret, token } = yield* auth.issueBy(caller, { name, expiresAt, most })
           return { ...toTokenView(token), token: Redacted.value(secret) }
         }),
         list: Effect.fn("Tokens.list")(function* (user) {
@@ -56,11 +69,14 @@ export class Tokens extends Context.Service<
         remove: Effect.fn("Tokens.remove")(function* (user, id) {
           if (!(yield* repo.revoke(user.id, id, yield* now))) return yield* notFound("token")
         }),
-        startSession: Effect.fn("Tokens.startSession")(function* (user) {
-          const expiresAt = yield* inDays(sessionDays)
-          const session = { userId: user.id, name: "browser session", expiresAt, most }
-          const { secret } = yield* auth.issue(session)
-          return { secret, expiresAt }
+        startSession: Effect.fn("Tokens.startSession")(function* (caller) {
+          const asked = yield* inDays(sessionDays)
+          const { secret, token } = yield* auth.issueBy(caller, {
+            name: "browser session",
+            expiresAt: asked,
+            most
+          })
+          return { secret, expiresAt: token.expiresAt ?? asked }
         }),
         endSession: auth.revoke
       })

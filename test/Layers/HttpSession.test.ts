@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { layerOffline, makeTenant } from "../support/Service.ts"
-import { type Answer, dataOf, makeWeb } from "../support/Web.ts"
+import { type Answer, dataOf, isError, makeWeb } from "../support/Web.ts"
 
 /** The one cookie that an answer sets: its value, and its attributes in lower case. */
 const cookieOf = ({ headers }: Answer, name = "session") => {
@@ -120,6 +120,37 @@ describe("The session cookie", () => {
       })
       const path = `/api/agents?workspaceId=${workspaceId}`
       assert.strictEqual((yield* send("GET", path, { headers: { cookie } })).status, 401)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("begins no time anew where a session begins another, and ends with what began it", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token } = yield* makeTenant()
+      const json = { name: "short", expiresInDays: 2 }
+      const short = dataOf<{ readonly id: string; readonly token: string; readonly expiresAt: string }>(
+        yield* send("POST", "/api/tokens", { token, json })
+      )
+      const first = yield* send("POST", "/api/session", { token: short.token })
+      const second = yield* send("POST", "/api/session", { headers: { cookie: cookieOf(first).pair } })
+      const cookie = cookieOf(second).pair
+      const made = yield* send("POST", "/api/tokens", {
+        headers: { cookie },
+        json: { name: "n", expiresInDays: 9 }
+      })
+      for (const answer of [first, second, made]) {
+        assert.strictEqual(dataOf<{ readonly expiresAt: string }>(answer).expiresAt, short.expiresAt)
+      }
+      assert.strictEqual(cookieOf(second).attributes.expires, new Date(short.expiresAt).toUTCString())
+      const listed = yield* send("GET", "/api/tokens", { headers: { cookie } })
+      assert.deepStrictEqual(
+        dataOf<ReadonlyArray<{ readonly name: string }>>(listed).map(({ name }) => name),
+        ["test", "short", "browser session", "browser session", "n"]
+      )
+      assert.strictEqual((yield* send("DELETE", `/api/tokens/${short.id}`, { token })).status, 200)
+      const refused = yield* send("GET", "/api/tokens", { headers: { cookie } })
+      isError(refused, 401, "unauthenticated")
+      assert.strictEqual((yield* send("GET", "/api/tokens", { token })).status, 200)
     }).pipe(Effect.provide(layerOffline()))
   )
 })

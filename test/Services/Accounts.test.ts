@@ -7,6 +7,7 @@ import { Accounts } from "../../src/Services/Accounts.ts"
 import { Auth } from "../../src/Services/Auth.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
+import { Tokens } from "../../src/Services/Tokens.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { makeConversation } from "../support/Fixtures.ts"
 import { layerAtRest } from "../support/Service.ts"
@@ -81,6 +82,39 @@ describe("the lists of an operator", () => {
       assert.strictEqual(
         yield* refusal({ command: "token list", ...all, email: "eve@example.org" }),
         "there is no user eve@example.org"
+      )
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+})
+
+describe("the tokens that an operator makes", () => {
+  it.effect("are told apart by their names from sessions and others, and end for themselves", () =>
+    Effect.gen(function* () {
+      const tokens = yield* Tokens
+      const email = "ann@example.org"
+      const first = yield* execute({ command: "bootstrap", email, baseUrl: "http://localhost" })
+      const second = yield* execute({ command: "token create", email, expiresInDays: 1 })
+      const secrets = [first, second].flatMap((made) => ("token" in made ? [made.token] : []))
+      const [caller] = yield* Effect.forEach(secrets, (secret) =>
+        Effect.flatMap(Auth, (auth) => auth.authenticate(Redacted.make(secret)))
+      )
+      if (caller === undefined) return assert.fail()
+      yield* tokens.startSession(caller)
+      yield* tokens.create(caller, { name: "laptop" })
+      const names = ["bootstrap", "command line", "browser session", "laptop"]
+      assert.deepStrictEqual(
+        (yield* tokens.list(caller)).map(({ name }) => name),
+        names
+      )
+      const listed = yield* list({ command: "token list", email: null, after: null, limit: 9 })
+      assert.deepStrictEqual(
+        listed.items.map((item) => ("tokenId" in item ? item.name : "")),
+        names
+      )
+      yield* execute({ command: "token revoke", token: caller.token.id })
+      assert.deepStrictEqual(
+        (yield* tokens.list(caller)).map(({ name }) => name),
+        ["command line"]
       )
     }).pipe(Effect.provide(layerAtRest()))
   )

@@ -145,6 +145,7 @@ export const insertToken = Effect.fnUntraced(function* (
   const token = {
     id,
     userId,
+    parentId: null,
     name: "t",
     hash: id,
     createdAt: at(),

@@ -5,14 +5,16 @@ import type { TokenId, UserId } from "../../src/Schemas/Ids.ts"
 import type { Token } from "../../src/Schemas/Token.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
-import { at, makeUser, newId, unicode } from "../support/Fixtures.ts"
+import { at, makeUser, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
 
 const makeToken = Effect.fnUntraced(function* (given: Partial<Token> = {}) {
   const id = yield* newId<TokenId>("token")
   const token: Token = {
     id,
-    userId: (yield* makeUser).id,
+    userId: given.userId ?? (yield* makeUser).id,
+    parentId: null,
     name: unicode,
     hash: `hash of ${id}`,
     createdAt: at(),
@@ -20,9 +22,12 @@ const makeToken = Effect.fnUntraced(function* (given: Partial<Token> = {}) {
     revokedAt: null,
     ...given
   }
-  yield* (yield* TokenRepo).insert(token)
+  assert.isTrue(yield* (yield* TokenRepo).insert(token))
   return token
 })
+
+/** Long before those of other tests. */
+const early = (millis: number) => new Date(millis - 1_000_000)
 
 export const suite = (it: It) =>
   describe("TokenRepo", () => {
@@ -173,6 +178,131 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* tokens.list(userId, at(99)), [expiring, twin, young])
         assert.deepStrictEqual(yield* tokens.list(userId, at(100)), [twin, young])
         assert.deepStrictEqual(yield* tokens.list(yield* newId<UserId>("user"), at()), [])
+      })
+    )
+
+    it.effect("keeps what a token makes while that works at the moment, for its user alone", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const parent = yield* makeToken({ expiresAt: at(100) })
+        const revoked = yield* makeToken({ userId: parent.userId, revokedAt: at(1) })
+        const made = yield* makeToken({ userId: parent.userId, parentId: parent.id, createdAt: at(99) })
+        assert.deepStrictEqual(yield* tokens.findByHash(made.hash), Option.some(made))
+        const refused: ReadonlyArray<Partial<Token>> = [
+          { parentId: parent.id, createdAt: at(100) },
+          { parentId: revoked.id },
+          { parentId: yield* newId<TokenId>("token") },
+          { parentId: parent.id, userId: (yield* makeUser).id }
+        ]
+        for (const given of refused) {
+          const id = yield* newId<TokenId>("token")
+          const late = { ...made, id, hash: `hash of ${id}`, createdAt: at(), ...given }
+          assert.isFalse(yield* tokens.insert(late))
+          assert.deepStrictEqual(yield* tokens.findByHash(late.hash), Option.none())
+        }
+      })
+    )
+
+    it.effect("revokes all that a token made, however long ago, and nothing else", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const root = yield* makeToken()
+        const { userId } = root
+        const by = (parent: Token, given: Partial<Token> = {}) =>
+          makeToken({ userId, parentId: parent.id, ...given })
+        const chain = [root]
+        for (let n = 0; n < 300; n++) chain.push(yield* by(chain[n] ?? root))
+        const twig = yield* by(chain[150] ?? root)
+        const [ended, beside] = [yield* by(root), yield* makeToken({ userId })]
+        yield* tokens.revoke(userId, ended.id, at(5))
+        const top = chain[1] ?? root
+        assert.isTrue(yield* tokens.revoke(userId, top.id, at(9)))
+        assert.isTrue(yield* tokens.revoke(userId, top.id, at(10)))
+        const revokedAt = ({ hash }: Token) =>
+          Effect.map(
+            tokens.findByHash(hash),
+            Option.map((found) => found.revokedAt)
+          )
+        assert.deepStrictEqual(yield* Effect.forEach([ended, top, twig, ...chain.slice(2)], revokedAt), [
+          Option.some(at(5)),
+          ...Array.from({ length: 301 }, () => Option.some(at(9)))
+        ])
+        assert.deepStrictEqual(yield* Effect.forEach([root, beside], revokedAt), [
+          Option.some(null),
+          Option.some(null)
+        ])
+      })
+    )
+
+    it.effect("says who may read on: by a token that works, as a member who is not disabled", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const [users, workspaces] = [yield* UserRepo, yield* WorkspaceRepo]
+        const workspaceId = yield* makeWorkspace
+        const member = Effect.fnUntraced(function* (given: Partial<Token> = {}) {
+          const token = yield* makeToken(given)
+          yield* workspaces.addMember(workspaceId, token.userId, "member", at())
+          return { tokenId: token.id, userId: token.userId, workspaceId }
+        })
+        const stays = yield* member()
+        const expiring = yield* member({ expiresAt: at(100) })
+        const revoked = yield* member({ revokedAt: at() })
+        const [disabled, removed, left] = [yield* member(), yield* member(), yield* member()]
+        yield* users.setDisabled(disabled.userId, at())
+        yield* tokens.removeOf(removed.userId)
+        yield* workspaces.removeMember(workspaceId, left.userId)
+        const asked = [stays, expiring, revoked, disabled, removed, left].map(({ tokenId }) => ({
+          tokenId,
+          workspaceId
+        }))
+        const elsewhere = { tokenId: stays.tokenId, workspaceId: yield* makeWorkspace }
+        const mayRead = (now: Date) =>
+          Effect.map(tokens.mayRead([...asked, elsewhere], now), (found) =>
+            [...found].sort((a, b) => (a.tokenId < b.tokenId ? -1 : 1))
+          )
+        assert.deepStrictEqual(yield* mayRead(at(99)), asked.slice(0, 2))
+        assert.deepStrictEqual(yield* mayRead(at(100)), asked.slice(0, 1))
+        assert.deepStrictEqual(yield* tokens.mayRead([], at()), [])
+      })
+    )
+
+    it.effect("forgets those that ended before a moment, the oldest ends first, so many at a time", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const { userId } = yield* makeToken()
+        const parent = yield* makeToken({ userId, revokedAt: early(2_000) })
+        const [first, third, last] = [
+          yield* makeToken({ userId, expiresAt: early(1_000), revokedAt: early(9_000) }),
+          yield* makeToken({ userId, revokedAt: early(3_000), expiresAt: early(8_000) }),
+          yield* makeToken({ userId, expiresAt: early(4_000) })
+        ]
+        const working = yield* makeToken({ userId })
+        const all = [first, parent, third, last, working]
+        const kept = Effect.map(
+          Effect.forEach(all, ({ hash }) => tokens.findByHash(hash)),
+          (found) => found.flatMap(Option.toArray).map(({ id }) => all.findIndex((token) => token.id === id))
+        )
+        assert.strictEqual(yield* tokens.prune(early(1_000), 9), 0)
+        assert.strictEqual(yield* tokens.prune(early(4_000), 2), 2)
+        assert.deepStrictEqual(yield* kept, [2, 3, 4])
+        assert.strictEqual(yield* tokens.prune(early(4_000), 2), 1)
+        assert.deepStrictEqual(yield* kept, [3, 4])
+        assert.strictEqual(yield* tokens.prune(early(4_001), 2), 1)
+        assert.deepStrictEqual(yield* kept, [4])
+      })
+    )
+
+    it.effect("forgets what a token made with it, so that nothing is without its parent", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const parent = yield* makeToken({ createdAt: early(0), expiresAt: early(1_000) })
+        const { userId } = parent
+        const child = yield* makeToken({ userId, parentId: parent.id, createdAt: early(1) })
+        const grandchild = yield* makeToken({ userId, parentId: child.id })
+        assert.strictEqual(yield* tokens.prune(early(1_001), 9), 1)
+        for (const { hash } of [parent, child, grandchild]) {
+          assert.deepStrictEqual(yield* tokens.findByHash(hash), Option.none())
+        }
       })
     )
   })

@@ -3,28 +3,31 @@ import { ApprovalRepo } from "../ApprovalRepo.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
+import { TokenRepo } from "../TokenRepo.ts"
 
 const expireMillis = 10_000
 const expireAtOnce = 100
 const pruneMillis = 60_000
 const pruneAtOnce = 200
 const prunePauseMillis = 50
+/** So long after their end tokens can still be told of. */
+const endedTokenMillis = 30 * 86_400_000
 
 /** Looks after what no worker holds: ends what waited for people for too long, and forgets what is old. */
 export const start = Effect.gen(function* () {
   const approvals = yield* ApprovalRepo
   const fires = yield* CronFireRepo
   const repo = yield* RunRepo
+  const tokens = yield* TokenRepo
   const { eventMillis, journalMillis } = yield* Settings
   // By the clock of the store, as leases and approvals: that of a node may be wrong.
   const prune = Effect.flatMap(fires.now, (at) => {
     const [eventsBefore, journalsBefore] = [ago(at, eventMillis), ago(at, journalMillis)]
-    return repo.prune({ eventsBefore, journalsBefore, limit: pruneAtOnce }).pipe(
-      Effect.map((pruned) => pruned >= pruneAtOnce),
-      Effect.tap(Effect.sleep(prunePauseMillis)),
-      Effect.repeat({ while: (isMore) => isMore })
-    )
+    return inBatches(repo.prune({ eventsBefore, journalsBefore, limit: pruneAtOnce }))
   })
+  const pruneTokens = Effect.flatMap(fires.now, (at) =>
+    inBatches(tokens.prune(ago(at, endedTokenMillis), pruneAtOnce))
+  )
   yield* approvals
     .expire(expireAtOnce)
     .pipe(
@@ -35,10 +38,19 @@ export const start = Effect.gen(function* () {
     )
   yield* prune.pipe(
     Effect.ignoreCause({ log: "Warn", message: "old runs not pruned" }),
+    Effect.andThen(pruneTokens),
+    Effect.ignoreCause({ log: "Warn", message: "old tokens not pruned" }),
     Effect.andThen(Effect.sleep(pruneMillis)),
     Effect.forever,
     Effect.forkScoped
   )
 })
+
+const inBatches = <E, R>(batch: Effect.Effect<number, E, R>) =>
+  batch.pipe(
+    Effect.map((pruned) => pruned >= pruneAtOnce),
+    Effect.tap(Effect.sleep(prunePauseMillis)),
+    Effect.repeat({ while: (isMore) => isMore })
+  )
 
 const ago = (at: Date, millis: number) => new Date(at.getTime() - millis)

@@ -260,6 +260,26 @@ const suite = () =>
         call: Effect.flatMap(TokenRepo, (tokens) => tokens.removeOf("user_nobody" as UserId))
       },
       {
+        what: "the revocation of what a token made",
+        table: "tokens",
+        index: "tokens_of_parent",
+        call: Effect.flatMap(TokenRepo, (tokens) => tokens.revoke(userId, "token_7" as TokenId, new Date()))
+      },
+      {
+        what: "the look at who may read on",
+        table: "tokens",
+        index: "tokens_pkey",
+        call: Effect.flatMap(TokenRepo, (tokens) =>
+          tokens.mayRead([{ tokenId: "token_7" as TokenId, workspaceId }], new Date())
+        )
+      },
+      {
+        what: "the look for tokens that ended long ago",
+        table: "tokens",
+        index: "tokens_over",
+        call: Effect.flatMap(TokenRepo, (tokens) => tokens.prune(new Date(), 9))
+      },
+      {
         what: "the list of the workspaces of a user",
         table: "workspace_members",
         index: "workspace_members_of_user",

@@ -4,11 +4,13 @@ import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import type { MessageId } from "../../../src/Schemas/Ids.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
+import { Auth } from "../../../src/Services/Auth.ts"
 import { now } from "../../../src/Services/CurrentTime.ts"
 import * as Upkeep from "../../../src/Services/Engine/Upkeep.ts"
 import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
 import { makeConversation, newId, newRun } from "../../support/Fixtures.ts"
 import { layerAtRest, makeTenant } from "../../support/Service.ts"
 
@@ -77,5 +79,30 @@ describe("Upkeep", () => {
           [0, 0, false]
         ])
       }).pipe(Effect.scoped, Effect.provide(layerAtRest(settings)))
+  )
+
+  it.effect("forgets tokens 30 days after their end, however many, and none that works", () =>
+    Effect.gen(function* () {
+      const tokens = yield* TokenRepo
+      const { user } = yield* makeTenant()
+      const auth = yield* Auth
+      const issue = (expiresAt: Date | null) =>
+        Effect.map(auth.issue({ userId: user.id, name: "t", expiresAt }), ({ token }) => token)
+      const many = yield* Effect.replicateEffect(issue(new Date(hour)), 450)
+      const [working, revoked] = [yield* issue(null), yield* issue(null)]
+      yield* TestClock.adjust(hour)
+      yield* tokens.revoke(user.id, revoked.id, yield* now)
+      yield* TestClock.adjust(30 * 24 * hour - hour)
+      yield* Upkeep.start
+      const kept = Effect.map(
+        Effect.forEach([working, revoked, ...many], ({ hash }) => tokens.findByHash(hash)),
+        (found) => found.filter(Option.isSome).length
+      )
+      yield* TestClock.adjust(hour)
+      assert.strictEqual(yield* kept, 452)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual(yield* kept, 1)
+      assert.isTrue(Option.isSome(yield* tokens.findByHash(working.hash)))
+    }).pipe(Effect.scoped, Effect.provide(layerAtRest(settings)))
   )
 })

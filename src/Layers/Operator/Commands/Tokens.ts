@@ -56,7 +56,7 @@ const tokenRevoke = <E, R>(execute: Execute<E, R>) =>
     Effect.fn(function* ({ json, token }) {
       yield* print(yield* execute({ command: "token revoke", token }), json)
     })
-  ).pipe(Command.withDescription("Refuse a token from the next request on, for good"))
+  ).pipe(Command.withDescription("Refuse a token, and all that it made, from the next request on, for good"))
 
 export const token = <E, R>(execute: Execute<E, R>) =>
   Command.make("token").pipe(

@@ -5,8 +5,53 @@ import { isUsable, type OwnedToken, type Token, toTokenView } from "../../../Sch
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
 import { inOrder, pageOf } from "./Order.ts"
 import { countAll, planOf, unlessFull } from "./Quotas.ts"
-import { Store } from "./Store.ts"
+import { Store, type Tables } from "./Store.ts"
 import { toUser } from "./UserRepo.ts"
+
+/** How tokens end, and what ends with them. */
+const endings = ({ members, tokens, users }: Tables) =>
+  ({
+    removeOf: (userId) =>
+      Effect.sync(() => {
+        for (const token of tokens.values()) if (token.userId === userId) tokens.delete(token.id)
+      }),
+    revoke: (userId, id, at) =>
+      Effect.sync(() => {
+        const token = tokens.get(id)
+        if (token?.userId !== userId) return false
+        for (const each of [token, ...madeBy(tokens, id)]) {
+          tokens.set(each.id, { ...each, revokedAt: each.revokedAt ?? at })
+        }
+        return true
+      }),
+    mayRead: (readings, now) =>
+      Effect.sync(() =>
+        readings.filter(({ tokenId, workspaceId }) => {
+          const token = tokens.get(tokenId)
+          if (token === undefined || !isUsable(token, now)) return false
+          if (users.get(token.userId)?.disabledAt !== null) return false
+          return Array.from(members.values()).some(
+            (member) => member.workspaceId === workspaceId && member.userId === token.userId
+          )
+        })
+      ),
+    prune: (before, limit) =>
+      Effect.sync(() => {
+        const due = Array.from(tokens.values())
+          .flatMap((token) => {
+            const ends = [token.expiresAt, token.revokedAt].flatMap((end) => end ?? [])
+            const endedAt = ends.sort((a, b) => a.getTime() - b.getTime())[0]
+            return endedAt === undefined || endedAt >= before ? [] : [{ ...token, endedAt }]
+          })
+          .sort(inOrder("endedAt"))
+          .slice(0, limit)
+        for (const { id } of due) {
+          for (const made of madeBy(tokens, id)) tokens.delete(made.id)
+          tokens.delete(id)
+        }
+        return due.length
+      })
+  }) satisfies Partial<TokenRepo["Service"]>
 
 export const layer = Layer.effect(
   TokenRepo,
@@ -23,9 +68,17 @@ export const layer = Layer.effect(
           Effect.suspend(() => {
             const taken = Array.from(tokens.values()).some(({ hash }) => hash === token.hash)
             if (taken) return Effect.die(new Error("a token with this hash exists"))
+            const parent = token.parentId === null ? undefined : tokens.get(token.parentId)
+            const mayBe =
+              token.parentId === null ||
+              (parent?.userId === token.userId && isUsable(parent, token.createdAt))
+            if (!mayBe) return Effect.succeed(false)
             const used = countAll(tables, "", token.userId, token.createdAt).tokens
             const room = { used, plan: planOf(tables, token.userId), most }
-            return unlessFull("tokens", room, () => void tokens.set(token.id, token))
+            return unlessFull("tokens", room, () => {
+              tokens.set(token.id, token)
+              return true
+            })
           }),
         findByHash: (hash) =>
           Effect.sync(() =>
@@ -59,18 +112,14 @@ export const layer = Layer.effect(
             const token = tokens.get(id)
             return Option.fromNullishOr(token && shown(token)[0])
           }),
-        removeOf: (userId) =>
-          Effect.sync(() => {
-            for (const token of tokens.values()) if (token.userId === userId) tokens.delete(token.id)
-          }),
-        revoke: (userId, id, at) =>
-          Effect.sync(() => {
-            const token = tokens.get(id)
-            if (token?.userId !== userId) return false
-            tokens.set(id, { ...token, revokedAt: token.revokedAt ?? at })
-            return true
-          })
+        ...endings(tables)
       })
     )
   })
 )
+
+/** All that a token made, and what that made. */
+const madeBy = (tokens: ReadonlyMap<string, Token>, id: string): ReadonlyArray<Token> =>
+  Array.from(tokens.values())
+    .filter(({ parentId }) => parentId === id)
+    .flatMap((made) => [made, ...madeBy(tokens, made.id)])

@@ -19,6 +19,7 @@ import * as OwnerLimits from "./migrations/0015_owner_limits.ts"
 import * as WorkingTime from "./migrations/0016_working_time.ts"
 import * as DefaultKeys from "./migrations/0017_default_keys.ts"
 import * as MemoryAuthors from "./migrations/0018_memory_authors.ts"
+import * as TokenParents from "./migrations/0019_token_parents.ts"
 import * as Quotas from "./migrations/0020_quotas.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
@@ -46,6 +47,7 @@ const migrations = {
   "0016_working_time": migration(WorkingTime.statements),
   "0017_default_keys": migration(DefaultKeys.statements),
   "0018_memory_authors": migration(MemoryAuthors.statements),
+  "0019_token_parents": migration(TokenParents.statements),
   "0020_quotas": migration(Quotas.statements)
 }
 

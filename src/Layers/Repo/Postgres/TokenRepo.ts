@@ -5,13 +5,13 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { ByPlan } from "../../../Schemas/Quotas.ts"
 import { Timestamp } from "../../../Schemas/Timestamp.ts"
-import { OwnedToken, Token } from "../../../Schemas/Token.ts"
+import { OwnedToken, Reading, Token } from "../../../Schemas/Token.ts"
 import { Email } from "../../../Schemas/User.ts"
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { countTokens, fullPlanOfUser, lockUser, readFull, unlessFull } from "./Quotas.ts"
-import { firstRow, returnedRow, rows } from "./Rows.ts"
+import { count, firstRow, returnedRow, rows } from "./Rows.ts"
 
 const token = firstRow(Token)
 const tokens = rows(Token)
@@ -20,24 +20,72 @@ const shown = firstRow(OwnedToken)
 const shownPage = rows(OwnedToken)
 const shownColumns = makeColumns(OwnedToken, { email: { read: "u.email" } })
 const Owned = Schema.Struct({ ...Token.fields, email: Email, userCreatedAt: Timestamp })
+const readings = rows(Reading)
 const owned = firstRow(Owned)
 const ownedColumns = makeColumns(Owned, {
   email: { read: "u.email" },
   userCreatedAt: { read: "u.created_at" }
 })
 
+/** A row where a token may be made: always, or while its parent works. */
+const parentOf = (sql: PgClient, { createdAt, parentId, userId }: Token) =>
+  parentId === null
+    ? sql.literal("(values (true)) parent")
+    : // Locked, so that its revocation sees this one, or this one sees its revocation.
+      sql`(
+        select from tokens
+        where id = ${parentId} and user_id = ${userId} and revoked_at is null
+          and (expires_at is null or expires_at > ${createdAt})
+        for share) parent`
+
 /** Inserts a token unless its user may have no more; within a transaction. */
 const insertWithin = (sql: PgClient, given: Token, most: ByPlan) => {
   const used = countTokens(sql, given.userId, given.createdAt)
-  const room = sql.literal("(select 1) one where not exists (select from full_plan)")
+  const room = sql`${parentOf(sql, given)} where not exists (select from full_plan)`
   return Effect.andThen(
     lockUser(sql, given.userId),
     unlessFull({ tokens: most })(sql`
       with ${fullPlanOfUser(sql, "tokens", given.userId, used, most)},
-        made as (${insertSelect("tokens", columns.row(given), room)})
-      select * from ${readFull(sql)} full_plan`)
-  ).pipe(Effect.asVoid)
+        made as (${insertSelect("tokens", columns.row(given), room)} returning id)
+      select * from made full join ${readFull(sql)} full_plan on true`)
+  ).pipe(Effect.map((made) => made.length > 0))
 }
+
+/** How tokens end, and what ends with them. */
+const endings = ({ query, sql }: Database["Service"]) =>
+  ({
+    removeOf: (userId) => query(Effect.asVoid(sql`delete from tokens where user_id = ${userId}`)),
+    revoke: (userId, id, at) =>
+      query(
+        returnedRow(sql`
+          update tokens set revoked_at = coalesce(revoked_at, ${at})
+          where id = ${id} and user_id = ${userId} returning id`)
+      ),
+    mayRead: (given, now) =>
+      query(
+        // One after the other, by `offset 0`: with a guess of how many they are, all tokens would be read.
+        readings(sql`
+          select r."tokenId", r."workspaceId"
+          from jsonb_to_recordset(${sql.json(given)}) as r ("tokenId" text, "workspaceId" text)
+          cross join lateral (
+            select from tokens t
+            join users u on u.id = t.user_id and u.disabled_at is null
+            join workspace_members m on m.workspace_id = r."workspaceId" and m.user_id = t.user_id
+            where t.id = r."tokenId" and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
+            offset 0) reader`)
+      ),
+    prune: (before, limit) =>
+      query(
+        count(sql`
+          with due as materialized (
+            select id from tokens where least(expires_at, revoked_at) < ${before}
+            order by least(expires_at, revoked_at) limit ${limit} for update skip locked
+          ), gone as (
+            delete from tokens where id in (select id from due)
+          )
+          select count(*)::int as count from due`)
+      )
+  }) satisfies Partial<TokenRepo["Service"]>
 
 export const layer = Layer.effect(
   TokenRepo,
@@ -48,7 +96,9 @@ export const layer = Layer.effect(
       insert: (given, most) =>
         query(
           most === undefined
-            ? Effect.asVoid(sql`insert into tokens ${sql.insert(columns.row(given))}`)
+            ? returnedRow(
+                sql`${insertSelect("tokens", columns.row(given), parentOf(sql, given))} returning id`
+              )
             : sql.withTransaction(insertWithin(sql, given, most))
         ),
       findByHash: (hash) => query(token(sql`select ${selected} from tokens t where hash = ${hash}`)),
@@ -86,13 +136,7 @@ export const layer = Layer.effect(
           shown(sql`
             select ${shownColumns.read("t")} from tokens t join users u on u.id = t.user_id where t.id = ${id}`)
         ),
-      removeOf: (userId) => query(Effect.asVoid(sql`delete from tokens where user_id = ${userId}`)),
-      revoke: (userId, id, at) =>
-        query(
-          returnedRow(sql`
-            update tokens set revoked_at = coalesce(revoked_at, ${at})
-            where id = ${id} and user_id = ${userId} returning id`)
-        )
+      ...endings({ query, sql })
     })
   })
 )
