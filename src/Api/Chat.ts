@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { Conversation, SendMessage } from "../Schemas/Conversation.ts"
 import type { ConversationId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { BusyOrInactive, NotFound } from "./Errors.ts"
+import { BusyOrInactive, NotFound, RateLimited } from "./Errors.ts"
 import { chatStream, EventStream, tells } from "./EventStream.ts"
 import { data, listQuery, pathId, removed } from "./Fields.ts"
 import { paging } from "./Paging.ts"
@@ -18,7 +18,7 @@ export const Chat = HttpApiGroup.make("chat")
     HttpApiEndpoint.post("send", "/api/chat/messages", {
       payload: SendMessage,
       success: EventStream,
-      error: BusyOrInactive
+      error: [BusyOrInactive, RateLimited]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Send a message and stream the answer",

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, type RunId } from "../Schemas/Ids.ts"
 import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { NotFound, RunFinished } from "./Errors.ts"
+import { NotFound, RateLimited, RunFinished } from "./Errors.ts"
 import { EventStream, runStream, tells } from "./EventStream.ts"
 import { extension } from "./Extension.ts"
 import { data, listQuery, pathId, wholeNumber } from "./Fields.ts"
@@ -63,7 +63,7 @@ export const Runs = HttpApiGroup.make("runs")
         EventStream,
         HttpApiSchema.NoContent.annotate({ description: "`Last-Event-ID` is the end, or behind it." })
       ],
-      error: NotFound
+      error: [NotFound, RateLimited]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Read the past and coming events of a run or a chat turn",

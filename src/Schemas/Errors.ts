@@ -14,7 +14,7 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", fiel
 /** 404: the addressed resource does not exist, or lies where the caller can't see it. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", fields) {}
 
-/** 429: more requests than a token, or an address without a valid one, may make; `retryAfter` is in seconds. */
+/** 429: too much at once, or in too short a time; `retryAfter` is in seconds. */
 export class RateLimited extends Schema.TaggedError<RateLimited>()("RateLimited", {
   ...fields,
   retryAfter: Schema.optionalKey(Schema.Int)

@@ -21,8 +21,6 @@ export class Access extends Context.Service<
     readonly member: (user: User, id: WorkspaceId) => Effect.Effect<Role, Forbidden | Unavailable>
     /** For what an owner alone may do in a workspace that the caller named. */
     readonly owner: (user: User, id: WorkspaceId) => Effect.Effect<void, Forbidden | Unavailable>
-    /** Whether the user is a member. */
-    readonly isMember: (user: User, id: WorkspaceId) => Effect.Effect<boolean, Unavailable>
     /**
      * For a resource that the caller addressed by its id: it, if it is there and in a workspace of the
      * caller's; otherwise one `NotFound` for both, so that no difference can be seen.
@@ -49,7 +47,6 @@ export class Access extends Context.Service<
         owner: Effect.fn("Access.owner")(function* (user: User, id: WorkspaceId) {
           if ((yield* member(user, id)) !== "owner") return yield* onlyOwner
         }),
-        isMember: (user, id) => Effect.map(workspaces.role(id, user.id), Option.isSome),
         visible: Effect.fn("Access.visible")(function* <A extends { readonly workspaceId: WorkspaceId }>(
           user: User,
           kind: string,

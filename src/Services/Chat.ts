@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type Agent, type AgentInactive, requireActive } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
@@ -17,11 +18,13 @@ import {
   InvalidInput,
   type NotFound,
   notFound,
+  type RateLimited,
   type Unavailable,
   unknownReference
 } from "../Schemas/Errors.ts"
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
+import type { Caller } from "../Schemas/Token.ts"
 import { type NewTurn, newTurn } from "../Schemas/Turn.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
@@ -29,6 +32,7 @@ import { AgentRepo } from "./AgentRepo.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
 import * as LiveEvents from "./Engine/LiveEvents.ts"
+import { Readers } from "./Engine/Readers.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
@@ -43,14 +47,22 @@ export class Chat extends Context.Service<
     /**
      * Refuses what can be refused; then the message is stored together with the turn that answers it, a
      * durable run of its own kind, and its events come as a stream that ends with exactly one of `done` and
-     * `error`, whichever node goes on with it. Who stops reading loses nothing.
+     * `error`, whichever node goes on with it. Who stops reading loses nothing, and neither does who may not read on
+     * (`Readers`). Where that has no place for another stream, nothing is stored.
      */
     readonly send: (
-      user: User,
+      caller: Caller,
       input: SendMessage
     ) => Effect.Effect<
       Stream.Stream<NumberedEvent>,
-      AgentInactive | ConversationBusy | Forbidden | InvalidInput | PlanLimitExceeded | Unavailable
+      | AgentInactive
+      | ConversationBusy
+      | Forbidden
+      | InvalidInput
+      | PlanLimitExceeded
+      | RateLimited
+      | Unavailable,
+      Scope.Scope
     >
     readonly list: (
       user: User,
@@ -78,6 +90,7 @@ export class Chat extends Context.Service<
       const engine = yield* Engine
       const ids = yield* Ids
       const references = yield* References
+      const readers = yield* Readers
       const runEvents = yield* RunEvents
       const signals = yield* Signals
 
@@ -105,8 +118,7 @@ export class Chat extends Context.Service<
           at: yield* now
         })
         const { first, run } = turn
-        const follow = (after: number) =>
-          runEvents.follow(run.id, after, access.isMember(user, run.workspaceId))
+        const follow = (after: number) => runEvents.follow(run.id, after)
         const live = yield* LiveEvents.make
         yield* live.offer(first)
         const isHere = yield* engine.submit(run, (start) => store(turn, existing, start), live)
@@ -115,17 +127,18 @@ export class Chat extends Context.Service<
 
       return Chat.of({
         // A client that leaves between the claim and the start of the turn must not leave it claimed.
-        send: (user, input) =>
-          send(user, input).pipe(
+        send: (caller, input) => {
+          const sent = send(caller, input).pipe(
             // A conversation whose agent was just deleted goes on without one.
             Effect.retry({
               times: 1,
               while: (error) =>
                 error._tag === "ReferenceGone" && (error.field !== "agentId" || input.agentId == null)
             }),
-            orUnknown,
-            Effect.uninterruptible
-          ),
+            orUnknown
+          )
+          return Effect.uninterruptible(readers.open(caller, input.workspaceId, 0, sent))
+        },
         list: Effect.fn("Chat.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })

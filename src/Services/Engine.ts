@@ -7,6 +7,7 @@ import { AgentLoop } from "./Engine/AgentLoop.ts"
 import * as Executor from "./Engine/Executor.ts"
 import type { EventListener } from "./Engine/LiveEvents.ts"
 import { LocalExecutors } from "./Engine/LocalExecutors.ts"
+import { Readers } from "./Engine/Readers.ts"
 import * as Removals from "./Engine/Removals.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import * as Upkeep from "./Engine/Upkeep.ts"
@@ -30,7 +31,7 @@ export type Start = Claimant & Shares
  * stops it.
  *
  * The way of an event: to whoever submitted it by `LiveEvents`, as it happens; to all other readers, on any node, by
- * `RunEvents` from the store, woken by `Watch`.
+ * `RunEvents` from the store, woken by `Watch`; to each for as long as `Readers` lets it read.
  */
 export class Engine extends Context.Service<
   Engine,
@@ -99,7 +100,7 @@ export class Engine extends Context.Service<
 }
 
 /** The engine over its ports. No fiber of it executes anything by itself: that takes an executor. */
-export const layer = Layer.mergeAll(Engine.layer, RunEvents.layer, Work.layer).pipe(
+export const layer = Layer.mergeAll(Engine.layer, Readers.layer, RunEvents.layer, Work.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, LocalExecutors.layer, WatchedRuns.layer))
 )
 

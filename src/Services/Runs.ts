@@ -2,11 +2,19 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { runOfJob } from "../Schemas/CronFire.ts"
-import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import {
+  type Forbidden,
+  InvalidInput,
+  type NotFound,
+  notFound,
+  type RateLimited,
+  type Unavailable
+} from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
 import {
@@ -21,10 +29,12 @@ import {
   toRunDetail
 } from "../Schemas/Run.ts"
 import type { NumberedEvent } from "../Schemas/RunEvent.ts"
+import type { Caller } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
+import { Readers } from "./Engine/Readers.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
@@ -61,14 +71,18 @@ export class Runs extends Context.Service<
      */
     readonly cancel: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | RunFinished | Unavailable>
     /**
-     * What a run or chat turn told behind the event `after`, and then what it tells, as `RunEvents` has it; none
-     * behind its end. `after` is 0 for all.
+     * What a run or chat turn told behind the event `after`, and then what it tells, as `RunEvents` has it, for as
+     * long as `Readers` lets the caller read; none behind its end. `after` is 0 for all.
      */
     readonly events: (
-      user: User,
+      caller: Caller,
       id: RunId,
       after: number
-    ) => Effect.Effect<Option.Option<Stream.Stream<NumberedEvent>>, NotFound | Unavailable>
+    ) => Effect.Effect<
+      Option.Option<Stream.Stream<NumberedEvent>>,
+      NotFound | RateLimited | Unavailable,
+      Scope.Scope
+    >
     /** Newest first, with the number of all that match. */
     readonly list: (
       user: User,
@@ -99,6 +113,7 @@ export class Runs extends Context.Service<
       const engine = yield* Engine
       const journals = yield* RunJournal
       const ofJob = yield* makeOfJob
+      const readers = yield* Readers
       const runEvents = yield* RunEvents
       const signals = yield* Signals
 
@@ -148,11 +163,11 @@ export class Runs extends Context.Service<
           }
           return yield* detail(run)
         }),
-        events: Effect.fn("Runs.events")(function* (user, id, after) {
-          const run = yield* visible(user, id)
-          return (yield* runEvents.isBehindEnd(run, after))
-            ? Option.none()
-            : Option.some(runEvents.follow(id, after, access.isMember(user, run.workspaceId)))
+        events: Effect.fn("Runs.events")(function* (caller, id, after) {
+          const run = yield* visible(caller, id)
+          if (yield* runEvents.isBehindEnd(run, after)) return Option.none()
+          const events = Effect.sync(() => runEvents.follow(id, after))
+          return Option.some(yield* readers.open(caller, run.workspaceId, after, events))
         }),
         list: Effect.fn("Runs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

@@ -190,7 +190,7 @@ describe("What a request begins and leaves to others", () => {
       const reading = together(
         Effect.gen(function* () {
           waits.read.add(yield* waitHere)
-          yield* Stream.runDrain(Context.get(events, RunEvents).follow(id, 0, Effect.succeed(true)))
+          yield* Stream.runDrain(Context.get(events, RunEvents).follow(id, 0))
         })
       )
       yield* Effect.forkChild(reading, { startImmediately: true })

@@ -13,6 +13,7 @@ import * as Server from "../../src/Layers/Server.ts"
 import { Lifecycle } from "../../src/Services/Lifecycle.ts"
 import { parseEvents } from "../support/Process.ts"
 import { layerScripted, makeGate, makeTenant, ScriptedModel } from "../support/Service.ts"
+import { eventually } from "../support/Until.ts"
 
 const environment = ConfigProvider.layer(
   ConfigProvider.fromUnknown({ PORT: "0", DATABASE_URL: "postgres://not-used" })
@@ -82,5 +83,48 @@ describe("stopping the server", () => {
       Effect.provide(layerScripted({ drainMillis, modelTimeoutMillis: drainMillis * 2 })),
       Effect.provide(environment)
     )
+  )
+})
+
+describe("the event streams of a user", () => {
+  it.live("are 64 at once: one more is a 429, until a client has left", () =>
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      model.script = () => Stream.never
+      const { token, workspaceId } = yield* makeTenant()
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(Server.layer, scope)
+      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+      const port = address._tag === "UnixPathAddress" ? 0 : address.port
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
+      const body = JSON.stringify({ workspaceId, content: "hi" })
+      const open = Effect.promise((_) => {
+        const leaving = new AbortController()
+        return fetch(`http://127.0.0.1:${port}/api/chat/messages`, {
+          method: "POST",
+          headers,
+          body,
+          signal: leaving.signal
+        }).then((answer) => ({ answer, leave: () => leaving.abort() }))
+      })
+      const opened = yield* Effect.replicateEffect(open, 64)
+      assert.deepStrictEqual(
+        opened.map(({ answer }) => answer.status),
+        Array.from(opened, () => 200)
+      )
+      const { answer } = yield* open
+      assert.strictEqual(answer.status, 429)
+      assert.strictEqual(answer.headers.get("x-error-code"), "rate_limited")
+      assert.strictEqual(answer.headers.get("retry-after"), "5")
+      assert.deepStrictEqual(yield* Effect.promise(() => answer.json()), {
+        error: "event streams: 64 of this user are open on this node; close one and try again"
+      })
+      opened[0]?.leave()
+      yield* eventually(
+        Effect.map(open, (again) => again.answer.status === 200),
+        "a place is free"
+      )
+      yield* Scope.close(scope, Exit.void)
+    }).pipe(Effect.provide(layerScripted({ drainMillis: 10 })), Effect.provide(environment))
   )
 })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { afterAll, beforeAll, vi } from "vitest"
 import type { ModelChoice } from "../../src/Schemas/ModelChoice.ts"
@@ -74,7 +75,7 @@ const makeWorkspaces = Effect.fnUntraced(function* (
   return { a, b, c, ofA, ofB, send, infer, sent }
 })
 
-type Tenancy = Agents | ProviderKeys | Effect.Services<ReturnType<typeof makeTenant>>
+type Tenancy = Agents | ProviderKeys | Scope.Scope | Effect.Services<ReturnType<typeof makeTenant>>
 
 describe.each(protocols)("a workspace with a key for %s", (provider) => {
   const test = <E>(

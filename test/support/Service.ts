@@ -12,6 +12,7 @@ import type { AnsweringModel } from "../../src/Schemas/AnsweringModel.ts"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { ModelChoice } from "../../src/Schemas/ModelChoice.ts"
+import type { Caller } from "../../src/Schemas/Token.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
 import { newWorkspace } from "../../src/Schemas/Workspace.ts"
 import { Auth } from "../../src/Services/Auth.ts"
@@ -137,8 +138,9 @@ export const makeTenant = Effect.fn("makeTenant")(function* () {
   yield* workspaces.insert(workspace, user.id)
   yield* workspaces.addMember(workspaceId, user.id, "owner", at)
   const auth = yield* Auth
-  const { secret } = yield* auth.issue({ userId: user.id, name: "test", expiresAt: null })
-  return { user, workspaceId, token: Redacted.value(secret) }
+  const { secret, token } = yield* auth.issue({ userId: user.id, name: "test", expiresAt: null })
+  const caller: Caller = { ...user, token: { id: token.id, expiresAt: null } }
+  return { user: caller, workspaceId, token: Redacted.value(secret) }
 })
 
 /** A gate that a script waits at until the test opens it. */

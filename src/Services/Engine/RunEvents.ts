@@ -21,7 +21,6 @@ import * as Watch from "./Watch.ts"
 const batchesAtOnce = 100
 const awayMillis = 60_000
 const awayPauses = { first: 500, most: 4_000 }
-const mayReadMillis = 30_000
 const mostReaders = 10_000
 
 /** The events of runs, whichever node executes them. */
@@ -33,13 +32,8 @@ export class RunEvents extends Context.Service<
      * or `error`. When this process stops, has too many readers, or finds no database for a minute, that is
      * an error `unavailable` with the id of the event before it: from there the stream can be taken up again.
      * A look that failed is repeated within 4 s, whether or not anything more is told.
-     * Whether the reader still may read is asked again before events go out, at most every 30 s.
      */
-    readonly follow: (
-      id: RunId,
-      after: number,
-      mayRead: Effect.Effect<boolean, Unavailable>
-    ) => Stream.Stream<NumberedEvent>
+    readonly follow: (id: RunId, after: number) => Stream.Stream<NumberedEvent>
     /** Whether the run is over and `after` is its last event, or behind it: there is nothing more to tell. */
     readonly isBehindEnd: (run: StoredRun, after: number) => Effect.Effect<boolean, Unavailable>
   }
@@ -53,11 +47,7 @@ export class RunEvents extends Context.Service<
       const watch = yield* Watch.make
       let readers = 0
 
-      const follow = Effect.fnUntraced(function* (
-        id: RunId,
-        after: number,
-        mayRead: Effect.Effect<boolean, Unavailable>
-      ) {
+      const follow = Effect.fnUntraced(function* (id: RunId, after: number) {
         if (readers >= mostReaders) return Stream.make({ id: after, event: tooManyReaders })
         yield* Effect.acquireRelease(
           Effect.sync(() => readers++),
@@ -67,12 +57,10 @@ export class RunEvents extends Context.Service<
         yield* watch(id, told)
         let last = after
         let failures = 0
-        const stillMayRead = yield* askedNowAndThen(mayRead)
         const tryToLook = Effect.gen(function* () {
           const found = yield* look(id, last)
-          const mayGoOut = found.length === 0 || (yield* stillMayRead)
           failures = 0
-          return mayGoOut ? found : [{ id: last, event: forbidden }]
+          return found
         }).pipe(
           DatabaseWait.together,
           bridging((isLong) =>
@@ -104,7 +92,7 @@ export class RunEvents extends Context.Service<
       })
 
       return RunEvents.of({
-        follow: (id, after, mayRead) => Stream.unwrap(follow(id, after, mayRead)),
+        follow: (id, after) => Stream.unwrap(follow(id, after)),
         isBehindEnd: Effect.fnUntraced(function* (run, after) {
           if (!isTerminal(run.status)) return false
           const state = yield* events.glance(run.id)
@@ -142,19 +130,6 @@ const makeLook = Effect.gen(function* () {
   })
 })
 
-/** True without asking for 30 s after the answer was yes, and after this was made. */
-const askedNowAndThen = (ask: Effect.Effect<boolean, Unavailable>) =>
-  Effect.map(monotonicMillis, (since) => {
-    let askedAt = since
-    return Effect.gen(function* () {
-      const at = yield* monotonicMillis
-      if (at - askedAt < mayReadMillis) return true
-      const answer = yield* ask
-      if (answer) askedAt = at
-      return answer
-    })
-  })
-
 /** What is answered while the store is away, and whether it has been for long. */
 const bridging = <B>(meanwhile: (isLong: boolean) => Effect.Effect<B>) => {
   let awaySince: number | undefined
@@ -173,7 +148,6 @@ const bridging = <B>(meanwhile: (isLong: boolean) => Effect.Effect<B>) => {
     )
 }
 
-const forbidden = errorEvent("forbidden", "you are not a member of this workspace any more")
 const gone = errorEvent("conversation_deleted", "the conversation was deleted")
 const stopping = errorEvent("unavailable", "the service is stopping; take the events up again")
 const away = errorEvent("unavailable", "the database can't be reached; take the events up again")

@@ -102,9 +102,7 @@ const suite = () => {
       const seen: Array<NumberedEvent> = []
       const events = yield* onOther(RunEvents)
       yield* Effect.forkScoped(
-        Stream.runForEach(events.follow(id, 0, Effect.succeed(true)), (event) =>
-          Effect.sync(() => void seen.push(event))
-        )
+        Stream.runForEach(events.follow(id, 0), (event) => Effect.sync(() => void seen.push(event)))
       )
       yield* eventually(
         Effect.sync(() => heard.some((signal) => signal.type === "watch" && signal.id === id)),

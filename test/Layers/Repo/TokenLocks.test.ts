@@ -19,7 +19,7 @@ const insert = Effect.fnUntraced(function* (userId: UserId, parentId: TokenId | 
     expiresAt: null,
     revokedAt: null
   }
-  const inserted = (yield* TokenRepo).insert(token, { free: 9, pro: 9 })
+  const inserted = (yield* TokenRepo).insert(token, { free: 99, pro: 99 })
   return (yield* inserted.pipe(Effect.catchTag("PlanLimitExceeded", Effect.die))) ? id : undefined
 })
 

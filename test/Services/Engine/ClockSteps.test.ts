@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import type { NumberedEvent } from "../../../src/Schemas/RunEvent.ts"
@@ -12,6 +13,7 @@ import { RunEvents } from "../../../src/Services/Engine/RunEvents.ts"
 import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
+import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
 import { withSettableClock } from "../../support/Clocks.ts"
 import { away, Faults, layerFaulty, start, stored } from "../../support/Engine.ts"
 import { makeRun } from "../../support/Fixtures.ts"
@@ -97,18 +99,19 @@ describe("A time of day that is set back by an hour", () => {
     withSettableClock((set) =>
       Effect.gen(function* () {
         const store = yield* RunEventRepo
-        const { workspaceId } = yield* makeTenant()
+        const { user, workspaceId } = yield* makeTenant()
         const { id } = yield* makeRun(workspaceId)
         const told: NumberedEvent = { id: 1, event: { event: "status", data: { status: "thinking" } } }
         yield* (yield* RunRepo).claim({ worker: "w", limit: 1, leaseMillis: hour, perWorkspace: 1 })
         const lost = yield* eventsOver({ ...store, glance: () => away, read: () => away })
-        const silent = yield* reading(lost.follow(id, 0, Effect.succeed(true)))
-        const expelled = yield* reading((yield* RunEvents).follow(id, 0, Effect.succeed(false)))
+        const silent = yield* reading(lost.follow(id, 0))
+        const expelled = yield* reading(Option.getOrThrow(yield* (yield* Runs).events(user, id, 0)))
         yield* TestClock.adjust("20 seconds")
+        yield* (yield* WorkspaceRepo).removeMember(workspaceId, user.id)
         yield* set(-hour)
-        yield* TestClock.adjust("20 seconds")
+        yield* TestClock.adjust("5 seconds")
         yield* store.append({ id, worker: "w", epoch: 1 }, [[told]])
-        yield* TestClock.adjust("30 seconds")
+        yield* TestClock.adjust("45 seconds")
         assert.deepStrictEqual([codesOf(silent), codesOf(expelled)], [["unavailable"], ["forbidden"]])
       }).pipe(Effect.scoped, Effect.provide(layerAtRest()))
     )

@@ -54,7 +54,7 @@ const subject = Effect.gen(function* () {
   const execution = { id, worker: "other", epoch: 1 }
   const log = yield* RunEventRepo
   const events = yield* RunEvents
-  const follow = (of: RunId, after: number) => events.follow(of, after, Effect.succeed(true))
+  const follow = (of: RunId, after: number) => events.follow(of, after)
   return { execution, follow, id, log, repo, user, workspaceId }
 })
 
@@ -129,7 +129,7 @@ describe("RunEvents", () => {
           })
       })
       const events = yield* eventsOver(counting)
-      yield* Effect.replicateEffect(reader(events.follow(id, 0, Effect.succeed(true))), 50)
+      yield* Effect.replicateEffect(reader(events.follow(id, 0)), 50)
       yield* TestClock.adjust("10 seconds")
       ;[glances, reads] = [0, 0]
       yield* TestClock.adjust("60 seconds")
@@ -151,7 +151,7 @@ describe("RunEvents", () => {
         read: (...given) => (isAway ? Effect.fail(away) : store.read(...given))
       })
       const events = yield* eventsOver(flaky)
-      const { code, fiber, ids } = yield* reader(events.follow(id, 0, Effect.succeed(true)))
+      const { code, fiber, ids } = yield* reader(events.follow(id, 0))
       yield* TestClock.adjust(10)
       isAway = true
       yield* TestClock.adjust("50 seconds")
@@ -244,7 +244,7 @@ describe("RunEvents while the node stops", () => {
     const live = yield* reader(
       yield* (yield* Chat).send(given.user, { workspaceId: given.workspaceId, content: "hi" })
     )
-    while (model.requests.length === 0) yield* Effect.yieldNow
+    while (model.requests.length === 0 || live.seen.length === 0) yield* Effect.yieldNow
     const first = live.seen.map(chatEvent)[0]
     const turnId = first?.event === "conversation" ? first.data.turnId : assert.fail()
     const again = yield* reader(given.follow(turnId, 0))

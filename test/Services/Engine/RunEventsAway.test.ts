@@ -45,9 +45,7 @@ const subject = Effect.gen(function* () {
   const reading = Effect.fnUntraced(function* () {
     const seen: Array<NumberedEvent> = []
     yield* Effect.forkChild(
-      Stream.runForEach(follow(id as RunId, 0, Effect.succeed(true)), (event) =>
-        Effect.sync(() => void seen.push(event))
-      ),
+      Stream.runForEach(follow(id as RunId, 0), (event) => Effect.sync(() => void seen.push(event))),
       { startImmediately: true }
     )
     return seen
