@@ -1,13 +1,15 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import * as Schema from "effect/Schema"
 import { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
-import type { AgentId } from "../Schemas/Ids.ts"
+import { AgentId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { listed, pageOf } from "./Paging.ts"
+
+const page = pageOf(AgentId)
 
 export const Agents = HttpApiGroup.make("agents")
   .add(
@@ -22,12 +24,13 @@ export const Agents = HttpApiGroup.make("agents")
       })
     ),
     HttpApiEndpoint.get("list", "/api/agents", {
-      query: listQuery,
-      success: data(Schema.Array(Agent))
+      query: { ...listQuery, ...page.query },
+      success: listed(Agent)
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the agents of a workspace, oldest first",
-        description: "All of them, also inactive ones; `projectId` narrows the list to a project."
+        description: `All of them, also inactive ones; \`projectId\` narrows the list to a project. ${page.description}`,
+        transform: page.transform
       })
     ),
     HttpApiEndpoint.get("get", "/api/agents/:id", {

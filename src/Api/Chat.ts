@@ -3,15 +3,16 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { Conversation, SendMessage } from "../Schemas/Conversation.ts"
-import type { ConversationId } from "../Schemas/Ids.ts"
+import { type ConversationId, MessageId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { BusyOrInactive, NotFound, RateLimited } from "./Errors.ts"
 import { chatStream, EventStream, tells } from "./EventStream.ts"
 import { data, listQuery, pathId, removed } from "./Fields.ts"
-import { paging } from "./Paging.ts"
+import { newestOf, paging } from "./Paging.ts"
 
 const conversations = "/api/chat/conversations"
 const pages = paging(50)
+const messages = newestOf(MessageId)
 
 export const Chat = HttpApiGroup.make("chat")
   .add(
@@ -42,12 +43,16 @@ export const Chat = HttpApiGroup.make("chat")
     ),
     HttpApiEndpoint.get("get", `${conversations}/:id`, {
       params: { id: pathId<ConversationId>() },
+      query: messages.query,
       success: data(Conversation),
       error: NotFound
     }).annotateMerge(
       OpenApi.annotations({
-        summary: "Read a conversation with all its messages",
-        description: "In order; a reply that is still under way is not among them."
+        summary: "Read a conversation with all its messages, or a page of them from the end",
+        description:
+          "In order; a reply that is still under way is not among them. An answer has at most 32 MiB: over that it is " +
+          "a 400, and `limit` and `before` read the messages a page at a time.",
+        transform: messages.transform
       })
     ),
     HttpApiEndpoint.delete("remove", `${conversations}/:id`, {

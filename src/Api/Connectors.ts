@@ -1,14 +1,16 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import * as Schema from "effect/Schema"
 import { Connector, CreateConnector, UpdateConnector } from "../Schemas/Connector.ts"
 import { ConnectorHealth, ConnectorTools } from "../Schemas/ConnectorHealth.ts"
-import type { ConnectorId } from "../Schemas/Ids.ts"
+import { ConnectorId } from "../Schemas/Ids.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound, RateLimited } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { listed, pageOf } from "./Paging.ts"
+
+const page = pageOf(ConnectorId)
 
 export const Connectors = HttpApiGroup.make("connectors")
   .add(
@@ -24,13 +26,13 @@ export const Connectors = HttpApiGroup.make("connectors")
       })
     ),
     HttpApiEndpoint.get("list", "/api/connectors", {
-      query: listQuery,
-      success: data(Schema.Array(Connector))
+      query: { ...listQuery, ...page.query },
+      success: listed(Connector)
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the connectors of a workspace, oldest first",
-        description:
-          "`status` is `ACTIVE`, `ERROR` (it could not be reached or signed in to at its last use) or `INACTIVE`. No credential is ever shown."
+        description: `\`status\` is \`ACTIVE\`, \`ERROR\` (it could not be reached or signed in to at its last use) or \`INACTIVE\`. No credential is ever shown. ${page.description}`,
+        transform: page.transform
       })
     ),
     HttpApiEndpoint.get("get", "/api/connectors/:id", {

@@ -4,16 +4,18 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { CronFire } from "../Schemas/CronFire.ts"
 import { CreateCronJob, CronJob, PreviewSchedule, UpdateCronJob } from "../Schemas/CronJob.ts"
-import type { CronJobId } from "../Schemas/Ids.ts"
+import { CronJobId } from "../Schemas/Ids.ts"
 import { Run } from "../Schemas/Run.ts"
 import { Timestamp } from "../Schemas/Timestamp.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { AgentInactive, NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
-import { paging } from "./Paging.ts"
+import { listed, pageOf, paging } from "./Paging.ts"
 
 const pages = paging(50)
+
+const page = pageOf(CronJobId)
 
 export const CronJobs = HttpApiGroup.make("cronJobs")
   .add(
@@ -28,13 +30,13 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
       })
     ),
     HttpApiEndpoint.get("list", "/api/cron-jobs", {
-      query: listQuery,
-      success: data(Schema.Array(CronJob))
+      query: { ...listQuery, ...page.query },
+      success: listed(CronJob)
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the cron jobs of a workspace, oldest first",
-        description:
-          "All of them, also those that are switched off; `projectId` narrows the list to a project."
+        description: `All of them, also those that are switched off; \`projectId\` narrows the list to a project. ${page.description}`,
+        transform: page.transform
       })
     ),
     HttpApiEndpoint.patch("update", "/api/cron-jobs/:id", {

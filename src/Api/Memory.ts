@@ -2,12 +2,15 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import type { MemoryEntryId } from "../Schemas/Ids.ts"
+import { MemoryEntryId } from "../Schemas/Ids.ts"
 import { MemoryCategory, MemoryDetail, MemoryEntry, MemoryKey, UpsertMemory } from "../Schemas/MemoryEntry.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { listed, pageOf } from "./Paging.ts"
+
+const page = pageOf(MemoryEntryId)
 
 export const Memory = HttpApiGroup.make("memory")
   .add(
@@ -24,13 +27,15 @@ export const Memory = HttpApiGroup.make("memory")
       query: {
         ...listQuery,
         category: Schema.optionalKey(MemoryCategory),
-        key: Schema.optionalKey(MemoryKey)
+        key: Schema.optionalKey(MemoryKey),
+        ...page.query
       },
-      success: data(Schema.Array(MemoryEntry))
+      success: listed(MemoryEntry)
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the memory entries of a workspace, oldest first",
-        description: "`category` and `key` narrow the list, `projectId` to a project."
+        description: `All of them; \`category\` and \`key\` narrow the list, \`projectId\` to a project. ${page.description}`,
+        transform: page.transform
       })
     ),
     HttpApiEndpoint.get("get", "/api/chat/memory/:id", {

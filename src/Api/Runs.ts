@@ -3,16 +3,16 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { AgentId, CronJobId, type RunId } from "../Schemas/Ids.ts"
+import { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
 import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound, RateLimited, RunFinished } from "./Errors.ts"
 import { EventStream, runStream, tells } from "./EventStream.ts"
 import { extension } from "./Extension.ts"
 import { data, listQuery, pathId, wholeNumber } from "./Fields.ts"
-import { paging } from "./Paging.ts"
+import { pagingBehind } from "./Paging.ts"
 
-const pages = paging(20)
+const pages = pagingBehind(20, RunId)
 
 export const Runs = HttpApiGroup.make("runs")
   .add(
@@ -28,7 +28,9 @@ export const Runs = HttpApiGroup.make("runs")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List runs, newest first",
-        description: "`total` counts all that match.",
+        description:
+          "`total` counts all that match. A page is told by `offset` or by `after`, which skips and repeats none while " +
+          "others are created. An answer has at most 32 MiB: over that it is a 400 that asks for a smaller `limit`.",
         transform: pages.transform
       })
     ),

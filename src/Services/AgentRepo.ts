@@ -4,13 +4,14 @@ import type * as Option from "effect/Option"
 import type { Agent, UpdateAgent } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId } from "../Schemas/Ids.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
+import type { Pages } from "./Pages.ts"
 
 /** Agents, each with the summary of its provider key. */
 export class AgentRepo extends Context.Service<
   AgentRepo,
-  {
+  Pages<Agent> & {
     /**
      * Stores the agent; `providerKey` follows from `providerKeyId`. Returns it as it will be read. With `most` it is
      * refused where the workspace has as many as its plan allows, exactly, also under concurrent creation.
@@ -20,11 +21,6 @@ export class AgentRepo extends Context.Service<
       most?: ByPlan
     ) => Effect.Effect<Agent, PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>, Unavailable>
-    /** All of the workspace (of one project, if given), oldest first. */
-    readonly list: (filter: {
-      readonly workspaceId: WorkspaceId
-      readonly projectId?: ProjectId | undefined
-    }) => Effect.Effect<ReadonlyArray<Agent>, Unavailable>
     /**
      * It is gone at once, and what named it has none; that is let go of bit by bit (`RemovalRepo`). False when it was
      * gone.

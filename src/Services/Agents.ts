@@ -5,12 +5,14 @@ import * as Option from "effect/Option"
 import type { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { Forbidden, type InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import * as Listing from "./Listing.ts"
+import type { WorkspaceFilter } from "./Pages.ts"
 import { orUnknown, References } from "./References.ts"
 import { Settings } from "./Settings.ts"
 
@@ -29,8 +31,8 @@ export class Agents extends Context.Service<
     ) => Effect.Effect<Agent, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
-      filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
-    ) => Effect.Effect<ReadonlyArray<Agent>, Forbidden | InvalidInput | Unavailable>
+      filter: WorkspaceFilter & Listing.PageQuery
+    ) => Effect.Effect<Listing.Listing<Agent>, Forbidden | InvalidInput | Unavailable>
     readonly get: (user: User, id: AgentId) => Effect.Effect<Agent, NotFound | Unavailable>
     readonly remove: (user: User, id: AgentId) => Effect.Effect<void, NotFound | Unavailable>
     /** Where it changes the provider key: by an owner. */
@@ -78,7 +80,7 @@ export class Agents extends Context.Service<
         list: Effect.fn("Agents.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
-          return yield* repo.list(filter)
+          return yield* Listing.ofPages(repo, filter, filter)
         }),
         remove: Effect.fn("Agents.remove")(function* (user, id) {
           yield* get(user, id)

@@ -9,6 +9,7 @@ import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
   type Conversation,
   ConversationBusy,
+  type Message,
   type SendMessage,
   type StoredConversation,
   toConversation
@@ -36,9 +37,16 @@ import { Readers } from "./Engine/Readers.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
+import * as Listing from "./Listing.ts"
 import { orUnknown, References } from "./References.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
+
+/** Which messages of a conversation. */
+interface MessagesQuery {
+  readonly limit?: number | undefined
+  readonly before?: MessageId | undefined
+}
 
 /** What a caller does with conversations (specification, Chat; CONTRACT.md section 7). */
 export class Chat extends Context.Service<
@@ -73,8 +81,15 @@ export class Chat extends Context.Service<
         readonly offset: number
       }
     ) => Effect.Effect<ReadonlyArray<Conversation>, Forbidden | InvalidInput | Unavailable>
-    /** For members of its workspace. */
-    readonly get: (user: User, id: ConversationId) => Effect.Effect<Conversation, NotFound | Unavailable>
+    /** For members of its workspace: with all its messages, the newest ones, or those before one. */
+    readonly get: (
+      user: User,
+      id: ConversationId,
+      part?: MessagesQuery
+    ) => Effect.Effect<
+      { readonly conversation: Omit<Conversation, "messages">; readonly messages: Listing.Listing<Message> },
+      InvalidInput | NotFound | Unavailable
+    >
     /** By its owner only. A stream that is answering in it ends with `error`. */
     readonly remove: (
       user: User,
@@ -98,6 +113,7 @@ export class Chat extends Context.Service<
         return yield* access.visible(user, "conversation", yield* conversations.find(id))
       })
 
+      const messagesOf = yield* makeMessagesOf
       const resolve = yield* makeResolve
       const store = yield* makeStore
 
@@ -144,9 +160,9 @@ export class Chat extends Context.Service<
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* conversations.list(filter)
         }),
-        get: Effect.fn("Chat.get")(function* (user, id) {
-          const conversation = yield* visible(user, id)
-          return toConversation(conversation, yield* conversations.messages(id))
+        get: Effect.fn("Chat.get")(function* (user, id, part = {}) {
+          const { messages: _, ...conversation } = toConversation(yield* visible(user, id), [])
+          return { conversation, messages: yield* messagesOf(id, part) }
         }),
         remove: Effect.fn("Chat.remove")(function* (user, id) {
           const conversation = yield* visible(user, id)
@@ -162,6 +178,23 @@ export class Chat extends Context.Service<
     })
   )
 }
+
+const makeMessagesOf = Effect.gen(function* () {
+  const conversations = yield* ConversationRepo
+
+  return (id: ConversationId, { before, limit }: MessagesQuery) =>
+    Listing.make({
+      limit,
+      first: (most) => conversations.newest(id, { before: before ?? null, limit: most }),
+      extent: conversations.extent(id, { before: before ?? null, limit }),
+      slice: (range) => conversations.messages(id, range)
+    }).pipe(
+      Effect.catchTag(
+        "ReferenceGone",
+        () => new InvalidInput({ error: "before: is no message of this conversation" })
+      )
+    )
+})
 
 /** The conversation that a message names, and the agent that answers it: both may receive it now. */
 const makeResolve = Effect.gen(function* () {

@@ -1,27 +1,25 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { PlanLimitExceeded, StoredConnector } from "../Schemas/Connector.ts"
+import type { Connector, PlanLimitExceeded, StoredConnector } from "../Schemas/Connector.ts"
 import type { StoredHealth } from "../Schemas/ConnectorHealth.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
-import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ConnectorId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
+import type { Pages } from "./Pages.ts"
 
 /** Connectors with their sealed credentials. */
 export class ConnectorRepo extends Context.Service<
   ConnectorRepo,
-  {
+  Pages<Connector> & {
     /** `most` as in `AgentRepo`. */
     readonly insert: (
       connector: StoredConnector,
       most?: ByPlan
     ) => Effect.Effect<void, PlanLimitExceeded | Unavailable>
     readonly find: (id: ConnectorId) => Effect.Effect<Option.Option<StoredConnector>, Unavailable>
-    /** All of the workspace (of one project, if given), oldest first. */
-    readonly list: (filter: {
-      readonly workspaceId: WorkspaceId
-      readonly projectId?: ProjectId | undefined
-    }) => Effect.Effect<ReadonlyArray<StoredConnector>, Unavailable>
+    /** All of the workspace with what they are used by, oldest first: as many as its plan lets be stored. */
+    readonly all: (workspaceId: WorkspaceId) => Effect.Effect<ReadonlyArray<StoredConnector>, Unavailable>
     /** How many are ACTIVE: exact within a transaction that has locked the workspace. */
     readonly countActive: (workspaceId: WorkspaceId) => Effect.Effect<number, Unavailable>
     /** How many of these ids are connectors of the workspace. */

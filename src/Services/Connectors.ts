@@ -23,13 +23,15 @@ import {
   type RateLimited,
   type Unavailable
 } from "../Schemas/Errors.ts"
-import type { ConnectorId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ConnectorId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { makeRequireRoom } from "./ConnectorLimit.ts"
 import { ConnectorRepo } from "./ConnectorRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import * as Listing from "./Listing.ts"
+import type { WorkspaceFilter } from "./Pages.ts"
 import { References } from "./References.ts"
 import * as SealedMetadata from "./SealedMetadata.ts"
 import { Settings } from "./Settings.ts"
@@ -48,8 +50,8 @@ export class Connectors extends Context.Service<
     ) => Effect.Effect<Connector, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
-      filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
-    ) => Effect.Effect<ReadonlyArray<Connector>, Forbidden | InvalidInput | Unavailable>
+      filter: WorkspaceFilter & Listing.PageQuery
+    ) => Effect.Effect<Listing.Listing<Connector>, Forbidden | InvalidInput | Unavailable>
     readonly get: (user: User, id: ConnectorId) => Effect.Effect<Connector, NotFound | Unavailable>
     /** Switching one on counts to the plan's limit as creating one does. */
     readonly update: (
@@ -113,7 +115,7 @@ export class Connectors extends Context.Service<
         list: Effect.fn("Connectors.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
-          return (yield* repo.list(filter)).map(toConnector)
+          return yield* Listing.ofPages(repo, filter, filter)
         }),
         get: Effect.fn("Connectors.get")(function* (user, id) {
           return toConnector(yield* visible(user, id))

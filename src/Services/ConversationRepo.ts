@@ -10,7 +10,8 @@ import type {
   Trace
 } from "../Schemas/Conversation.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, ConversationId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId, ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { Batch, Extent, Range } from "../Schemas/Page.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { NewTurn } from "../Schemas/Turn.ts"
 import type { Claimant, Shares } from "./RunRepo.ts"
@@ -30,8 +31,25 @@ export class ConversationRepo extends Context.Service<
       readonly limit: number
       readonly offset: number
     }) => Effect.Effect<ReadonlyArray<Conversation>, Unavailable>
-    /** In the order in which they were written; empty when there is no such conversation. */
-    readonly messages: (id: ConversationId) => Effect.Effect<ReadonlyArray<Message>, Unavailable>
+    /**
+     * The newest messages up to `limit`, or those before one, in the order in which they were written; the first of
+     * them may go over `batchBytes`. `next` is null where there are no more. Empty when there is no such conversation;
+     * `ReferenceGone` where there is no message `before` in it.
+     */
+    readonly newest: (
+      id: ConversationId,
+      part: { readonly before: MessageId | null; readonly limit: number }
+    ) => Effect.Effect<Batch<Message, number>, ReferenceGone | Unavailable>
+    /** How much there is in the newest messages, up to `limit` or all. No more is read than an answer may have. */
+    readonly extent: (
+      id: ConversationId,
+      part: { readonly before: MessageId | null; readonly limit: number | undefined }
+    ) => Effect.Effect<Extent<number>, Unavailable>
+    /** The first messages of a range, the last of which may go over `batchBytes`. */
+    readonly messages: (
+      id: ConversationId,
+      range: Range<number>
+    ) => Effect.Effect<Batch<Message, number>, Unavailable>
     /**
      * The newest messages with what models are shown of them, in the order in which they were written: as
      * many as fit `maximumBytes` (and one more), 1,000 at most.

@@ -2,15 +2,16 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
-import type { StoredCronJob, UpdateCronJob } from "../Schemas/CronJob.ts"
+import type { CronJob, StoredCronJob, UpdateCronJob } from "../Schemas/CronJob.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
-import type { CronJobId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { CronJobId } from "../Schemas/Ids.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
+import type { Pages } from "./Pages.ts"
 
 /** Cron jobs, each with the name of its agent. */
 export class CronJobRepo extends Context.Service<
   CronJobRepo,
-  {
+  Pages<CronJob> & {
     /** Stores the job; `agent` follows from `agentId`. Returns it as it will be read. `most` as in `AgentRepo`. */
     readonly insert: (
       job: Omit<StoredCronJob, "agent">,
@@ -19,11 +20,6 @@ export class CronJobRepo extends Context.Service<
     readonly find: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
     /** As `find`, and nobody else changes the job before the surrounding transaction ends. */
     readonly lock: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
-    /** All of the workspace (of one project, if given), oldest first. */
-    readonly list: (filter: {
-      readonly workspaceId: WorkspaceId
-      readonly projectId?: ProjectId | undefined
-    }) => Effect.Effect<ReadonlyArray<StoredCronJob>, Unavailable>
     /** Atomic: absent fields keep what they have. None when there is no such job. */
     readonly update: (
       id: CronJobId,

@@ -17,7 +17,7 @@ import {
   type UpdateCronJob
 } from "../Schemas/CronJob.ts"
 import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
-import type { CronJobId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { CronJobId } from "../Schemas/Ids.ts"
 import { nextInstants } from "../Schemas/Schedule.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
@@ -25,6 +25,8 @@ import { CronFireRepo } from "./CronFireRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
+import * as Listing from "./Listing.ts"
+import type { WorkspaceFilter } from "./Pages.ts"
 import { orUnknown, References } from "./References.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
@@ -41,8 +43,8 @@ export class CronJobs extends Context.Service<
     ) => Effect.Effect<CronJob, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
-      filter: { readonly workspaceId: WorkspaceId; readonly projectId?: ProjectId | undefined }
-    ) => Effect.Effect<ReadonlyArray<CronJob>, Forbidden | InvalidInput | Unavailable>
+      filter: WorkspaceFilter & Listing.PageQuery
+    ) => Effect.Effect<Listing.Listing<CronJob>, Forbidden | InvalidInput | Unavailable>
     readonly get: (user: User, id: CronJobId) => Effect.Effect<CronJob, NotFound | Unavailable>
     /** The slots that were handled, newest first. */
     readonly fires: (
@@ -111,7 +113,7 @@ export class CronJobs extends Context.Service<
         list: Effect.fn("CronJobs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
-          return (yield* repo.list(filter)).map(toCronJob)
+          return yield* Listing.ofPages(repo, filter, filter)
         }),
         update: Effect.fn("CronJobs.update")((user, id, patch) =>
           transaction

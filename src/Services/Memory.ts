@@ -9,13 +9,14 @@ import {
   notFound,
   type Unavailable
 } from "../Schemas/Errors.ts"
-import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { MemoryEntryId } from "../Schemas/Ids.ts"
 import type { MemoryDetail, MemoryEntry, UpsertMemory } from "../Schemas/MemoryEntry.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
-import { MemoryRepo } from "./MemoryRepo.ts"
+import * as Listing from "./Listing.ts"
+import { type MemoryFilter, MemoryRepo } from "./MemoryRepo.ts"
 import { References } from "./References.ts"
 import { Settings } from "./Settings.ts"
 
@@ -30,13 +31,8 @@ export class Memory extends Context.Service<
     ) => Effect.Effect<MemoryEntry, Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
     readonly list: (
       user: User,
-      filter: {
-        readonly workspaceId: WorkspaceId
-        readonly projectId?: ProjectId | undefined
-        readonly category?: string | undefined
-        readonly key?: string | undefined
-      }
-    ) => Effect.Effect<ReadonlyArray<MemoryEntry>, Forbidden | InvalidInput | Unavailable>
+      filter: MemoryFilter & Listing.PageQuery
+    ) => Effect.Effect<Listing.Listing<MemoryEntry>, Forbidden | InvalidInput | Unavailable>
     /** With its author. */
     readonly get: (user: User, id: MemoryEntryId) => Effect.Effect<MemoryDetail, NotFound | Unavailable>
     readonly remove: (user: User, id: MemoryEntryId) => Effect.Effect<void, NotFound | Unavailable>
@@ -73,7 +69,7 @@ export class Memory extends Context.Service<
         list: Effect.fn("Memory.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
-          return yield* repo.list(filter)
+          return yield* Listing.ofPages(repo, filter, filter)
         }),
         remove: Effect.fn("Memory.remove")(function* (user, id) {
           yield* get(user, id)

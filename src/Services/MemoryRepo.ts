@@ -6,11 +6,18 @@ import type { Unavailable } from "../Schemas/Errors.ts"
 import type { MemoryEntryId, ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { MemoryAuthor, MemoryDetail, MemoryEntry, MemoryTooSlow } from "../Schemas/MemoryEntry.ts"
 import type { Quotas } from "../Schemas/Quotas.ts"
+import type { Pages, WorkspaceFilter } from "./Pages.ts"
+
+/** Without `projectId`: of every project and of none. */
+export interface MemoryFilter extends WorkspaceFilter {
+  readonly category?: string | undefined
+  readonly key?: string | undefined
+}
 
 /** The memory of a workspace: values by key, per project or for the workspace as a whole. */
 export class MemoryRepo extends Context.Service<
   MemoryRepo,
-  {
+  Pages<MemoryEntry, MemoryFilter> & {
     /**
      * Atomic: however many write one key at once, one row stays. An existing entry keeps `id`,
      * `createdAt` and, where none is given, its category; a new one gets `id` and `general`. With `most` it is refused
@@ -31,13 +38,6 @@ export class MemoryRepo extends Context.Service<
       most?: Pick<Quotas, "memoryEntries" | "memoryBytes">
     ) => Effect.Effect<MemoryEntry, PlanLimitExceeded | Unavailable>
     readonly find: (id: MemoryEntryId) => Effect.Effect<Option.Option<MemoryDetail>, Unavailable>
-    /** All that match, oldest first; without `projectId` those of every project and of none. */
-    readonly list: (filter: {
-      readonly workspaceId: WorkspaceId
-      readonly projectId?: ProjectId | undefined
-      readonly category?: string | undefined
-      readonly key?: string | undefined
-    }) => Effect.Effect<ReadonlyArray<MemoryEntry>, Unavailable>
     /** False when it was gone. */
     readonly remove: (id: MemoryEntryId) => Effect.Effect<boolean, Unavailable>
     /**

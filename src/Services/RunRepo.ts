@@ -3,11 +3,13 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
+import type { Batch, Extent, Place, Range } from "../Schemas/Page.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
 import type { Usage } from "../Schemas/Usage.ts"
+import type { WorkspaceFilter } from "./Pages.ts"
 
 /** How a run ended, and what it cost. */
 export type RunOutcome =
@@ -52,6 +54,20 @@ export interface Shares {
   readonly perOwner?: number
 }
 
+/** Which tasks are listed. */
+export interface RunFilter extends WorkspaceFilter {
+  readonly status?: RunStatus | undefined
+  readonly agentId?: AgentId | undefined
+  readonly cronJobId?: CronJobId | undefined
+}
+
+/** Which of them: behind one, or without so many. */
+export interface RunPart {
+  readonly limit: number
+  readonly offset: number
+  readonly after?: Place | null
+}
+
 /**
  * Runs, and which worker executes each of them. Leases end by the clock of the store. A turn that is over,
  * however it ended, frees its conversation in the same step. What ends here without whoever executes it (`takeOver`,
@@ -73,16 +89,23 @@ export class RunRepo extends Context.Service<
       mostPending?: ByPlan
     ) => Effect.Effect<boolean, PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
-    /** Tasks, newest first; `total` counts all that match, whatever `limit` and `offset`. */
-    readonly list: (filter: {
-      readonly workspaceId: WorkspaceId
-      readonly projectId?: ProjectId | undefined
-      readonly status?: RunStatus | undefined
-      readonly agentId?: AgentId | undefined
-      readonly cronJobId?: CronJobId | undefined
-      readonly limit: number
-      readonly offset: number
-    }) => Effect.Effect<{ readonly runs: ReadonlyArray<StoredRun>; readonly total: number }, Unavailable>
+    /**
+     * Tasks, newest first, up to `limit`, the last of which may go over `batchBytes`; `total` counts all that match,
+     * whatever is asked for. `ReferenceGone` where there is no task `after` in the workspace.
+     */
+    readonly list: (
+      filter: RunFilter & RunPart
+    ) => Effect.Effect<
+      { readonly runs: ReadonlyArray<StoredRun>; readonly next: Place | null; readonly total: number },
+      ReferenceGone | Unavailable
+    >
+    /** How much that is, as they are listed: no more is read than an answer may have. */
+    readonly extent: (filter: RunFilter & RunPart) => Effect.Effect<Extent<Place>, Unavailable>
+    /** The first of a range, the last of which may go over `batchBytes`. */
+    readonly slice: (
+      filter: RunFilter,
+      range: Range<Place>
+    ) => Effect.Effect<Batch<StoredRun, Place>, Unavailable>
     /**
      * Takes up to `limit` PENDING runs of a kind and makes them RUNNING for the worker. Never more than
      * `perWorkspace` of a workspace are RUNNING, nor `perOwner` of all that one user made, however many claim at the

@@ -15,14 +15,14 @@ import {
   type RateLimited,
   type Unavailable
 } from "../Schemas/Errors.ts"
-import type { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { CronJobId, RunId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
+import type { Batch, Place } from "../Schemas/Page.ts"
 import {
   type CreateTask,
   type Run,
   type RunDetail,
   RunFinished,
-  type RunStatus,
   runOfTask,
   type StoredRun,
   toRun,
@@ -39,9 +39,10 @@ import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
 import { Inference } from "./Inference.ts"
+import * as Listing from "./Listing.ts"
 import { orUnknown, References } from "./References.ts"
 import { RunJournal } from "./RunJournal.ts"
-import { RunRepo } from "./RunRepo.ts"
+import { type RunFilter, RunRepo } from "./RunRepo.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 
@@ -83,20 +84,16 @@ export class Runs extends Context.Service<
       NotFound | RateLimited | Unavailable,
       Scope.Scope
     >
-    /** Newest first, with the number of all that match. */
+    /** Newest first, with the number of all that match; behind `after` or without `offset`, not both. */
     readonly list: (
       user: User,
-      filter: {
-        readonly workspaceId: WorkspaceId
-        readonly projectId?: ProjectId | undefined
-        readonly status?: RunStatus | undefined
-        readonly agentId?: AgentId | undefined
-        readonly cronJobId?: CronJobId | undefined
+      filter: RunFilter & {
         readonly limit: number
-        readonly offset: number
+        readonly offset?: number | undefined
+        readonly after?: RunId | undefined
       }
     ) => Effect.Effect<
-      { readonly runs: ReadonlyArray<Run>; readonly total: number },
+      { readonly runs: Listing.Listing<Run>; readonly total: number },
       Forbidden | InvalidInput | Unavailable
     >
   }
@@ -112,6 +109,7 @@ export class Runs extends Context.Service<
       const { quotas } = yield* Settings
       const engine = yield* Engine
       const journals = yield* RunJournal
+      const listOf = yield* makeListOf
       const ofJob = yield* makeOfJob
       const readers = yield* Readers
       const runEvents = yield* RunEvents
@@ -176,13 +174,35 @@ export class Runs extends Context.Service<
             agentId: filter.agentId,
             cronJobId: filter.cronJobId
           })
-          const { runs, total } = yield* repo.list(filter)
-          return { runs: runs.map(toRun), total }
+          return yield* listOf(filter)
         })
       })
     })
   )
 }
+
+const toRuns = (batch: Batch<StoredRun, Place>) => ({ ...batch, rows: batch.rows.map(toRun) })
+
+const makeListOf = Effect.gen(function* () {
+  const repo = yield* RunRepo
+
+  return Effect.fnUntraced(function* (asked: Parameters<Runs["Service"]["list"]>[1]) {
+    const { after, limit, offset, ...filter } = asked
+    if (after !== undefined && offset !== undefined) {
+      return yield* new InvalidInput({ error: "after: can't be used together with offset" })
+    }
+    const from = after === undefined ? null : { id: after, createdAt: null }
+    const part = { ...filter, limit, offset: offset ?? 0, after: from }
+    const { next, runs, total } = yield* orUnknown(repo.list(part))
+    const listing = yield* Listing.make({
+      limit,
+      first: () => Effect.succeed(toRuns({ rows: runs, next })),
+      extent: repo.extent(part),
+      slice: (range) => Effect.map(repo.slice(filter, range), toRuns)
+    })
+    return { runs: { ...listing, next: null }, total }
+  })
+})
 
 /** A run of a cron job as the job is now. */
 const makeOfJob = Effect.gen(function* () {

@@ -20,6 +20,15 @@ const defaultLimits: Readonly<Record<string, number>> = {
   "/api/cron-jobs/{id}/fires": 50,
   "/api/runs": 20
 }
+
+/** Of these a page is a part of all: there is no default. */
+const whole: Readonly<Record<string, string>> = {
+  "/api/agents": "after",
+  "/api/cron-jobs": "after",
+  "/api/connectors": "after",
+  "/api/chat/memory": "after",
+  "/api/chat/conversations/{id}": "before"
+}
 const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
 
 const offset = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }
@@ -31,15 +40,45 @@ describe("paging", () => {
         ["limit", "offset"].includes(name)
       )
     )
-    assert.sameMembers(paged, Object.keys(defaultLimits))
+    assert.sameMembers(paged, [...Object.keys(defaultLimits), ...Object.keys(whole)])
   })
 
-  for (const [path, defaultLimit] of Object.entries(defaultLimits)) {
+  const decodes = (path: string) => {
     const endpoint = endpoints.find(
       ({ method, path: own }) => method === "GET" && own.replace(/:(\w+)/g, "{$1}") === path
     )
     const decode = Schema.decodeUnknownEffect(endpoint?.query as unknown as Schema.Codec<unknown>)
-    const sent = (query: object) => decode({ workspaceId: "ws_1", ...query })
+    return (query: object) => decode({ workspaceId: "ws_1", ...query })
+  }
+
+  for (const [path, name] of Object.entries(whole)) {
+    it(`${path} says what its pages are`, () => {
+      const found = parametersOf(path).filter((parameter) => ["limit", name].includes(parameter.name))
+      assert.deepStrictEqual(
+        found.map(({ name, required, schema }) => ({ name, required, schema })),
+        [
+          { name: "limit", required: false, schema: { type: "integer", minimum: 1, maximum: 1000 } },
+          { name, required: false, schema: { type: "string", minLength: 1, maxLength: 100 } }
+        ]
+      )
+    })
+
+    it.effect(`${path} takes just that`, () =>
+      Effect.gen(function* () {
+        const sent = decodes(path)
+        assert.notProperty(yield* sent({}), "limit")
+        assert.deepInclude(yield* sent({ limit: "1", [name]: "a" }), { limit: 1, [name]: "a" })
+        assert.deepInclude(yield* sent({ limit: "1000" }), { limit: 1000 })
+        for (const beyond of [{ limit: "0" }, { limit: "1001" }, { [name]: "" }])
+          yield* Effect.flip(sent(beyond))
+      })
+    )
+  }
+
+  for (const [path, defaultLimit] of Object.entries(defaultLimits)) {
+    const sent = decodes(path)
+    // Behind an id there is no offset.
+    const none = path === "/api/runs" ? {} : { offset: 0 }
 
     it(`${path} says what is allowed and what is meant by nothing`, () => {
       const limit = { type: "integer", minimum: 1, maximum: 100, default: defaultLimit }
@@ -53,10 +92,10 @@ describe("paging", () => {
       )
     })
 
-    it.effect(`${path} takes just that, and gives its handler two numbers`, () =>
+    it.effect(`${path} takes just that, and gives its handler numbers`, () =>
       Effect.gen(function* () {
-        assert.deepInclude(yield* sent({}), { limit: defaultLimit, offset: 0 })
-        assert.deepInclude(yield* sent({ limit: "1" }), { limit: 1, offset: 0 })
+        assert.deepInclude(yield* sent({}), { limit: defaultLimit, ...none })
+        assert.deepInclude(yield* sent({ limit: "1" }), { limit: 1, ...none })
         assert.deepInclude(yield* sent({ limit: "100", offset: "9007199254740991" }), {
           limit: 100,
           offset: Number.MAX_SAFE_INTEGER

@@ -146,7 +146,8 @@ describe("HTTP errors", () => {
           Layer.succeed(AgentRepo, {
             insert: () => Effect.die("x"),
             find: () => Effect.fail(new Unavailable({ error: "away" })),
-            list: () => Effect.die(new Error("secret")),
+            page: () => Effect.die(new Error("secret")),
+            extent: () => Effect.die(new Error("secret")),
             remove: () => Effect.succeed(false),
             update: () => Effect.succeed(Option.none())
           })

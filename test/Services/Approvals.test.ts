@@ -13,6 +13,7 @@ import * as Engine from "../../src/Services/Engine.ts"
 import { Memory } from "../../src/Services/Memory.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
+import { listedFor } from "../support/Listed.ts"
 import { layerScripted, makeTenant, ScriptedModel, says } from "../support/Service.ts"
 
 const remember = {
@@ -60,7 +61,7 @@ const subject = Effect.fnUntraced(function* (
   const approvals = yield* Approvals
   const waiting = approvals.list(tenant.user, { workspaceId: tenant.workspaceId, limit: 50, offset: 0 })
   const entries = Effect.flatMap(Memory, (memory) =>
-    memory.list(tenant.user, { workspaceId: tenant.workspaceId })
+    listedFor(memory, tenant.user, { workspaceId: tenant.workspaceId })
   )
   return { approvals, entries, id: run.id, model, waiting, ...tenant }
 })

@@ -12,6 +12,7 @@ import { Engine } from "../../src/Services/Engine.ts"
 import { Lifecycle } from "../../src/Services/Lifecycle.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { chatEvent, collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
+import { readChat } from "../support/Listed.ts"
 import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
 
 /** The id of the conversation that is being answered, as the list shows it. */
@@ -61,7 +62,7 @@ describe("Chat", () => {
       if (last?.event !== "done") return
       assert.strictEqual(last.data.message.content, textOf(events))
       assert.deepStrictEqual(last.data.usage, { inputTokens: 2, outputTokens: 4 })
-      const read = yield* chat.get(user, conversationOf(events))
+      const read = yield* readChat(chat, user, conversationOf(events))
       assert.deepStrictEqual(
         read.messages.map(({ content, role }) => [role, content]),
         [
@@ -111,7 +112,7 @@ describe("Chat", () => {
       assert.strictEqual((yield* Fiber.join(reading)).at(-1)?.event, "done")
       assert.strictEqual((yield* collect(chat.send(user, again))).at(-1)?.event, "done")
       assert.deepStrictEqual(
-        (yield* chat.get(user, conversationId)).messages.map(({ content }) => content),
+        (yield* readChat(chat, user, conversationId)).messages.map(({ content }) => content),
         ["first", "onetwo", "second", "onetwo"]
       )
     }).pipe(Effect.provide(layerScripted()))
@@ -127,7 +128,7 @@ describe("Chat", () => {
       yield* started.wait
       yield* gate.open
       yield* drain(60_000)
-      const read = yield* chat.get(user, conversationOf(seen.map(chatEvent)))
+      const read = yield* readChat(chat, user, conversationOf(seen.map(chatEvent)))
       assert.strictEqual(read.messages.at(-1)?.content, "onetwo")
     }).pipe(Effect.provide(layerScripted()))
   )
@@ -143,7 +144,7 @@ describe("Chat", () => {
       yield* chat.remove(user, conversationId)
       const last = (yield* Fiber.join(reading)).at(-1)
       assert.deepInclude(last?.event === "error" ? last.data : {}, { code: "conversation_deleted" })
-      assert.strictEqual((yield* Effect.flip(chat.get(user, conversationId)))._tag, "NotFound")
+      assert.strictEqual((yield* Effect.flip(readChat(chat, user, conversationId)))._tag, "NotFound")
     }).pipe(Effect.provide(layerScripted()))
   )
 

@@ -5,6 +5,7 @@ import { Agents } from "../../src/Services/Agents.ts"
 import { Chat } from "../../src/Services/Chat.ts"
 import { collect, conversationOf, names, textOf } from "../support/ChatEvents.ts"
 import { makeProject } from "../support/Fixtures.ts"
+import { readChat } from "../support/Listed.ts"
 import { layerOffline, layerScripted, makeTenant, ScriptedModel } from "../support/Service.ts"
 
 describe("Chat, by whom and with whom", () => {
@@ -24,7 +25,10 @@ describe("Chat, by whom and with whom", () => {
         requests.map(({ system }) => system),
         ["be A", "be A", "be B"]
       )
-      assert.deepStrictEqual((yield* chat.get(user, conversationId)).agent, { id: b.id, name: "B" })
+      assert.deepStrictEqual((yield* readChat(chat, user, conversationId)).agent, {
+        id: b.id,
+        name: "B"
+      })
       yield* agents.update(user, b.id, { isActive: false })
       const refused = yield* Effect.flip(chat.send(user, { workspaceId, content: "more", conversationId }))
       assert.strictEqual(refused._tag, "AgentInactive")
@@ -38,7 +42,7 @@ describe("Chat, by whom and with whom", () => {
       const stranger = yield* makeTenant()
       const events = yield* collect(chat.send(owner.user, { workspaceId: owner.workspaceId, content: "hi" }))
       const id = conversationOf(events)
-      assert.strictEqual((yield* Effect.flip(chat.get(stranger.user, id)))._tag, "NotFound")
+      assert.strictEqual((yield* Effect.flip(readChat(chat, stranger.user, id)))._tag, "NotFound")
       assert.strictEqual((yield* Effect.flip(chat.remove(stranger.user, id)))._tag, "NotFound")
       const foreign = { workspaceId: stranger.workspaceId, content: "hi", conversationId: id }
       assert.deepInclude(yield* Effect.flip(chat.send(stranger.user, foreign)), {
@@ -72,7 +76,7 @@ describe("Chat, by whom and with whom", () => {
       for (const taken of [again(inOne, one.id), again(inOne), again(inNone)]) {
         assert.strictEqual((yield* collect(taken)).at(-1)?.event, "done")
       }
-      const { messages, projectId } = yield* chat.get(user, conversationOf(inOne))
+      const { messages, projectId } = yield* readChat(chat, user, conversationOf(inOne))
       assert.strictEqual(projectId, one.id)
       assert.deepStrictEqual(
         messages.map(({ content }) => content),

@@ -19,6 +19,7 @@ import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
 import { chatEvent, conversationOf, names, textOf } from "../support/ChatEvents.ts"
 import { newId, newMessage, newRun } from "../support/Fixtures.ts"
+import { listedFor, messagesOf, readChat } from "../support/Listed.ts"
 import { finish, layerScripted, makeTenant, ScriptedModel, says } from "../support/Service.ts"
 
 const remember = {
@@ -108,9 +109,9 @@ describe("Chat turns that wait for people", () => {
       assert.strictEqual(last?.event === "done" && last.data.message.content, "Well. noted.")
       assert.strictEqual(textOf(events), "Well. noted.")
       assert.strictEqual(model.requests.length, 2)
-      assert.strictEqual((yield* (yield* Memory).list(user, { workspaceId })).length, 1)
+      assert.strictEqual((yield* listedFor(yield* Memory, user, { workspaceId })).length, 1)
       assert.deepStrictEqual(
-        (yield* chat.get(user, conversationOf(events))).messages.map(({ content }) => content),
+        (yield* readChat(chat, user, conversationOf(events))).messages.map(({ content }) => content),
         ["hi", "Well. noted."]
       )
     }).pipe(Effect.provide(layerScripted()))
@@ -123,7 +124,7 @@ describe("Chat turns that wait for people", () => {
       const [approval] = yield* waiting
       yield* approvals.decide(user, approval?.id ?? assert.fail(), { decision: "reject", reason: "no" })
       const id = conversationOf(seen.map(chatEvent))
-      while ((yield* chat.get(user, id)).messages.length < 2) yield* TestClock.adjust(50)
+      while ((yield* readChat(chat, user, id)).messages.length < 2) yield* TestClock.adjust(50)
       const last = model.requests[1]?.messages.at(-1)
       assert.isTrue(last?.role === "tool" && last.results[0]?.isError)
     }).pipe(Effect.provide(layerScripted()))
@@ -237,7 +238,7 @@ describe("Chat turns that lost their worker", () => {
       assert.strictEqual(rest.at(-1)?.event.event, "done")
       assert.strictEqual(model.requests.length, hasStep ? 1 : 2)
       assert.deepStrictEqual(
-        (yield* conversations.messages(conversationId)).map(({ content }) => content),
+        (yield* messagesOf(conversations, conversationId)).map(({ content }) => content),
         ["hi", "Well. noted."]
       )
       assert.isTrue(yield* conversations.claimTurn(conversationId, yield* newId<RunId>("turn")))

@@ -23,6 +23,7 @@ import { makeConnector } from "../contract/ConnectorRepo.ts"
 import { layerNode } from "../support/Backends.ts"
 import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
 import { makeProject } from "../support/Fixtures.ts"
+import { listedFor } from "../support/Listed.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 
 const layerKeyless = Ring.layer({ current: undefined, former: [] })
@@ -67,7 +68,7 @@ describe("Connectors", () => {
         updatedAt: new Date(1_000)
       })
       assert.deepStrictEqual(yield* connectors.get(user, connector.id), connector)
-      assert.deepStrictEqual(yield* connectors.list(user, { workspaceId }), [connector])
+      assert.deepStrictEqual(yield* listedFor(connectors, user, { workspaceId }), [connector])
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -109,7 +110,7 @@ describe("Connectors", () => {
         assert.isTrue(made.hasCredential)
         assert.isTrue(patched.hasCredential)
         assert.deepStrictEqual(row.metadata, { url: "https://example.org", nested: { a: [1] } })
-        const seen = [made, patched, row, yield* connectors.list(user, { workspaceId })]
+        const seen = [made, patched, row, yield* listedFor(connectors, user, { workspaceId })]
         assert.notInclude(JSON.stringify(seen), "canary")
         assert.deepStrictEqual(yield* secretOf(made.id), credential)
         const box = yield* SecretBox
@@ -211,7 +212,7 @@ describe("Connectors", () => {
             assert.notInclude(error.error, "canary")
           }
           yield* connectors.create(user, { workspaceId, type: "custom", metadata })
-          yield* Effect.forEach(yield* connectors.list(user, { workspaceId }), ({ id, type }) =>
+          yield* Effect.forEach(yield* listedFor(connectors, user, { workspaceId }), ({ id, type }) =>
             type === "custom" ? connectors.remove(user, id) : Effect.void
           )
         }
@@ -240,7 +241,7 @@ describe("Connectors", () => {
       assert.instanceOf(yield* Effect.flip(connectors.update(user, id, { metadata })), InvalidInput)
       yield* connectors.update(user, id, { metadata: { url: "https://a.example.org/" } })
       yield* connectors.remove(user, id)
-      assert.deepStrictEqual(yield* connectors.list(user, { workspaceId }), [])
+      assert.deepStrictEqual(yield* listedFor(connectors, user, { workspaceId }), [])
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -271,7 +272,7 @@ describe("Connectors", () => {
       const error = yield* Effect.flip(connectors.create(user, { workspaceId, type: "mcp", metadata }))
       assert.instanceOf(error, InvalidInput)
       assert.match(error.error, /^metadata\.credential: can't be stored: .*AGENTD_SECRET_KEY/u)
-      assert.deepStrictEqual(yield* connectors.list(user, { workspaceId }), [])
+      assert.deepStrictEqual(yield* listedFor(connectors, user, { workspaceId }), [])
       const made = yield* connectors.create(user, {
         workspaceId,
         type: "mcp",
@@ -338,7 +339,7 @@ describe("Connectors", () => {
       const { connectors, user, workspaceId } = yield* makeFull
       yield* (yield* WorkspaceRepo).setPlan(workspaceId, "pro", new Date(0))
       yield* Effect.replicateEffect(connectors.create(user, { workspaceId, type: "custom" }), 5)
-      assert.strictEqual((yield* connectors.list(user, { workspaceId })).length, 10)
+      assert.strictEqual((yield* listedFor(connectors, user, { workspaceId })).length, 10)
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -348,7 +349,7 @@ describe("Connectors", () => {
       const { user: stranger, workspaceId: elsewhere } = yield* makeTenant()
       const given = { workspaceId, type: "custom" }
       assert.instanceOf(yield* Effect.flip(connectors.create(stranger, given)), Forbidden)
-      assert.instanceOf(yield* Effect.flip(connectors.list(stranger, { workspaceId })), Forbidden)
+      assert.instanceOf(yield* Effect.flip(listedFor(connectors, stranger, { workspaceId })), Forbidden)
       for (const id of [first.id, "conn_absent" as ConnectorId]) {
         for (const error of [
           yield* Effect.flip(connectors.get(stranger, id)),
@@ -365,7 +366,7 @@ describe("Connectors", () => {
         const made = yield* Effect.flip(connectors.create(user, { ...given, projectId }))
         assert.strictEqual(made.error, sentence)
         assert.strictEqual(
-          (yield* Effect.flip(connectors.list(user, { workspaceId, projectId }))).error,
+          (yield* Effect.flip(listedFor(connectors, user, { workspaceId, projectId }))).error,
           sentence
         )
       }
@@ -391,7 +392,7 @@ describe("the limit of active connectors, with 50 at once", () => {
     for (const result of made) {
       if (Result.isFailure(result)) assert.instanceOf(result.failure, PlanLimitExceeded)
     }
-    assert.strictEqual((yield* connectors.list(user, { workspaceId })).length, 5)
+    assert.strictEqual((yield* listedFor(connectors, user, { workspaceId })).length, 5)
 
     const elsewhere = yield* makeTenant()
     const off = yield* Effect.replicateEffect(

@@ -8,6 +8,7 @@ import type { AgentId, CronJobId, ProjectId } from "../../src/Schemas/Ids.ts"
 import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
 import { CronJobs } from "../../src/Services/CronJobs.ts"
 import { makeAgent, makeProject } from "../support/Fixtures.ts"
+import { listedFor } from "../support/Listed.ts"
 import { layerAtRest, makeTenant } from "../support/Service.ts"
 
 const setTime = (iso: string) => TestClock.setTime(Date.parse(iso))
@@ -55,7 +56,7 @@ describe("CronJobs", () => {
         createdAt: at,
         updatedAt: at
       })
-      assert.deepStrictEqual(yield* jobs.list(user, { workspaceId }), [job])
+      assert.deepStrictEqual(yield* listedFor(jobs, user, { workspaceId }), [job])
     }).pipe(Effect.provide(layerAtRest()))
   )
 
@@ -123,7 +124,7 @@ describe("CronJobs", () => {
       assert.deepStrictEqual([error instanceof InvalidInput, error.error], [true, sentence])
       const refused = yield* Effect.flip(jobs.update(user, job.id, { name: "New", ...patch }))
       assert.deepStrictEqual([refused instanceof InvalidInput, refused.error], [true, sentence])
-      assert.deepStrictEqual(yield* jobs.list(user, { workspaceId }), [job])
+      assert.deepStrictEqual(yield* listedFor(jobs, user, { workspaceId }), [job])
       assert.strictEqual(yield* nextOf(job.id), "2026-11-21T08:00:00.000Z")
     }).pipe(Effect.provide(layerAtRest()))
   )
@@ -156,8 +157,8 @@ describe("CronJobs", () => {
         yield* Effect.flip(jobs.create(user, { ...given, agentId })),
         yield* Effect.flip(jobs.create(user, { ...given, projectId })),
         yield* Effect.flip(jobs.update(user, job.id, { agentId })),
-        yield* Effect.flip(jobs.list(user, { workspaceId, projectId })),
-        yield* Effect.flip(jobs.list(user, { workspaceId, projectId: "proj_absent" as ProjectId }))
+        yield* Effect.flip(listedFor(jobs, user, { workspaceId, projectId })),
+        yield* Effect.flip(listedFor(jobs, user, { workspaceId, projectId: "proj_absent" as ProjectId }))
       ]) {
         assert.match(error.error, /^(agentId|projectId): does not exist in this workspace$/u)
       }
@@ -170,7 +171,7 @@ describe("CronJobs", () => {
       const { user: stranger } = yield* makeTenant()
       const given = { workspaceId, name: "n", schedule: "* * * * *", prompt: "p" }
       assert.instanceOf(yield* Effect.flip(jobs.create(stranger, given)), Forbidden)
-      assert.instanceOf(yield* Effect.flip(jobs.list(stranger, { workspaceId })), Forbidden)
+      assert.instanceOf(yield* Effect.flip(listedFor(jobs, stranger, { workspaceId })), Forbidden)
       const foreign = yield* Effect.flip(jobs.update(stranger, job.id, { isActive: false }))
       const absent = yield* Effect.flip(jobs.update(stranger, "cron_absent" as CronJobId, {}))
       assert.instanceOf(foreign, NotFound)

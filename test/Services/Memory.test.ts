@@ -5,6 +5,7 @@ import { Forbidden, NotFound } from "../../src/Schemas/Errors.ts"
 import type { MemoryEntryId, ProjectId } from "../../src/Schemas/Ids.ts"
 import { Memory } from "../../src/Services/Memory.ts"
 import { makeProject } from "../support/Fixtures.ts"
+import { listedFor } from "../support/Listed.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 
 describe("Memory", () => {
@@ -29,7 +30,7 @@ describe("Memory", () => {
       assert.deepStrictEqual(moved, { ...first, value: "v", category: "facts", updatedAt: new Date(2_000) })
       const kept = yield* memory.upsert(user, { workspaceId, key: "k", value: "w", category: null })
       assert.deepStrictEqual(kept, { ...moved, value: "w" })
-      assert.deepStrictEqual(yield* memory.list(user, { workspaceId }), [kept])
+      assert.deepStrictEqual(yield* listedFor(memory, user, { workspaceId }), [kept])
     }).pipe(Effect.provide(layerOffline()))
   )
 
@@ -47,12 +48,12 @@ describe("Memory", () => {
         value: "3",
         category: "c"
       })
-      assert.deepStrictEqual(yield* memory.list(user, { workspaceId }), [whole, part, facts])
-      assert.deepStrictEqual(yield* memory.list(user, { workspaceId, projectId }), [part, facts])
-      assert.deepStrictEqual(yield* memory.list(user, { workspaceId, key: "k" }), [whole, part])
-      assert.deepStrictEqual(yield* memory.list(user, { workspaceId, category: "c" }), [facts])
+      assert.deepStrictEqual(yield* listedFor(memory, user, { workspaceId }), [whole, part, facts])
+      assert.deepStrictEqual(yield* listedFor(memory, user, { workspaceId, projectId }), [part, facts])
+      assert.deepStrictEqual(yield* listedFor(memory, user, { workspaceId, key: "k" }), [whole, part])
+      assert.deepStrictEqual(yield* listedFor(memory, user, { workspaceId, category: "c" }), [facts])
       assert.deepStrictEqual(
-        yield* memory.list(user, { workspaceId, projectId, category: "c", key: "k" }),
+        yield* listedFor(memory, user, { workspaceId, projectId, category: "c", key: "k" }),
         []
       )
     }).pipe(Effect.provide(layerOffline()))
@@ -73,7 +74,7 @@ describe("Memory", () => {
       const { user, workspaceId } = yield* makeTenant()
       const { id } = yield* memory.upsert(user, { workspaceId, key: "k", value: "v" })
       yield* memory.remove(user, id)
-      assert.deepStrictEqual(yield* memory.list(user, { workspaceId }), [])
+      assert.deepStrictEqual(yield* listedFor(memory, user, { workspaceId }), [])
       const error = yield* Effect.flip(memory.remove(user, id))
       assert.deepStrictEqual([error instanceof NotFound, error.error], [true, "memory entry not found"])
     }).pipe(Effect.provide(layerOffline()))
@@ -87,18 +88,18 @@ describe("Memory", () => {
       const given = { workspaceId, key: "k", value: "v" }
       const entry = yield* memory.upsert(user, given)
       assert.instanceOf(yield* Effect.flip(memory.upsert(stranger, given)), Forbidden)
-      assert.instanceOf(yield* Effect.flip(memory.list(stranger, { workspaceId })), Forbidden)
+      assert.instanceOf(yield* Effect.flip(listedFor(memory, stranger, { workspaceId })), Forbidden)
       const foreign = yield* Effect.flip(memory.remove(stranger, entry.id))
       const absent = yield* Effect.flip(memory.remove(stranger, "mem_absent" as MemoryEntryId))
       const unseen = yield* Effect.flip(memory.get(stranger, entry.id))
       assert.instanceOf(foreign, NotFound)
       assert.deepStrictEqual(unseen, foreign)
       assert.strictEqual(foreign.error, absent.error)
-      assert.deepStrictEqual(yield* memory.list(user, { workspaceId }), [entry])
+      assert.deepStrictEqual(yield* listedFor(memory, user, { workspaceId }), [entry])
       const sentence = "projectId: does not exist in this workspace"
       for (const projectId of [(yield* makeProject(elsewhere)).id, "proj_absent" as ProjectId]) {
         const written = yield* Effect.flip(memory.upsert(user, { ...given, projectId }))
-        const listed = yield* Effect.flip(memory.list(user, { workspaceId, projectId }))
+        const listed = yield* Effect.flip(listedFor(memory, user, { workspaceId, projectId }))
         assert.deepStrictEqual([written.error, listed.error], [sentence, sentence])
       }
     }).pipe(Effect.provide(layerOffline()))

@@ -19,6 +19,7 @@ import {
   newId,
   unicode
 } from "../support/Fixtures.ts"
+import { listed } from "../support/Listed.ts"
 import { makeCronJob } from "./CronJobRepo.ts"
 
 const makeFullAgent = Effect.gen(function* () {
@@ -83,9 +84,9 @@ export const suite = (it: It) =>
         yield* makeAgent(workspaceId, { id: a, createdAt: at(3) })
         yield* makeAgent(workspaceId, { id: b, createdAt: at(2) })
         yield* makeAgent(yield* makeWorkspace, { id: d, createdAt: at(2) })
-        const listed = yield* agents.list({ workspaceId })
+        const found = yield* listed(agents, { workspaceId })
         assert.deepStrictEqual(
-          listed.map(({ id }) => id),
+          found.map(({ id }) => id),
           [e, b, c, a]
         )
       })
@@ -99,10 +100,14 @@ export const suite = (it: It) =>
         const mine = yield* makeAgent(workspaceId, { projectId: one.id })
         const other = yield* makeAgent(workspaceId, { projectId: two.id })
         const none = yield* makeAgent(workspaceId)
-        assert.deepStrictEqual(yield* agents.list({ workspaceId, projectId: one.id }), [mine])
-        assert.deepStrictEqual(yield* agents.list({ workspaceId, projectId: undefined }), [mine, other, none])
+        assert.deepStrictEqual(yield* listed(agents, { workspaceId, projectId: one.id }), [mine])
+        assert.deepStrictEqual(yield* listed(agents, { workspaceId, projectId: undefined }), [
+          mine,
+          other,
+          none
+        ])
         const elsewhere = yield* makeWorkspace
-        assert.deepStrictEqual(yield* agents.list({ workspaceId: elsewhere, projectId: one.id }), [])
+        assert.deepStrictEqual(yield* listed(agents, { workspaceId: elsewhere, projectId: one.id }), [])
       })
     )
 
@@ -206,7 +211,7 @@ export const suite = (it: It) =>
 
         assert.isTrue(yield* agents.remove(gone.id))
         assert.deepStrictEqual(yield* agents.find(gone.id), Option.none())
-        assert.deepStrictEqual(yield* agents.list({ workspaceId }), [kept])
+        assert.deepStrictEqual(yield* listed(agents, { workspaceId }), [kept])
         assert.deepStrictEqual(yield* read(bereft), {
           conversation: { ...bereft.conversation, agentId: null, agent: null },
           cronJob: { ...bereft.cronJob, agentId: null, agent: null },

@@ -1,13 +1,14 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { StoredConnector } from "../../src/Schemas/Connector.ts"
+import { type StoredConnector, toConnector } from "../../src/Schemas/Connector.ts"
 import { unknownServer } from "../../src/Schemas/ConnectorHealth.ts"
 import { sealedField } from "../../src/Schemas/ConnectorSecrets.ts"
 import type { ConnectorId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeProject, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
+import { listed } from "../support/Listed.ts"
 
 export const makeConnector = Effect.fnUntraced(function* (
   workspaceId: WorkspaceId,
@@ -78,7 +79,10 @@ export const suite = (it: It) =>
         const connectors = yield* ConnectorRepo
         const connector = yield* makeFullConnector
         assert.deepStrictEqual(yield* connectors.find(connector.id), Option.some(connector))
-        assert.deepStrictEqual(yield* connectors.list({ workspaceId: connector.workspaceId }), [connector])
+        assert.deepStrictEqual(yield* listed(connectors, { workspaceId: connector.workspaceId }), [
+          toConnector(connector)
+        ])
+        assert.deepStrictEqual(yield* connectors.all(connector.workspaceId), [connector])
       })
     )
 
@@ -103,11 +107,12 @@ export const suite = (it: It) =>
         yield* makeConnector(workspaceId, { id: a, createdAt: at(3) })
         yield* makeConnector(workspaceId, { id: b, createdAt: at(2) })
         yield* makeConnector(yield* makeWorkspace, { id: d, createdAt: at(2) })
-        const listed = yield* connectors.list({ workspaceId })
+        const found = yield* listed(connectors, { workspaceId })
         assert.deepStrictEqual(
-          listed.map(({ id }) => id),
+          found.map(({ id }) => id),
           [e, b, c, a]
         )
+        assert.deepStrictEqual((yield* connectors.all(workspaceId)).map(toConnector), found)
       })
     )
 
@@ -119,14 +124,15 @@ export const suite = (it: It) =>
         const mine = yield* makeConnector(workspaceId, { projectId: one.id })
         const other = yield* makeConnector(workspaceId, { projectId: two.id })
         const none = yield* makeConnector(workspaceId)
-        assert.deepStrictEqual(yield* connectors.list({ workspaceId, projectId: one.id }), [mine])
-        assert.deepStrictEqual(yield* connectors.list({ workspaceId, projectId: undefined }), [
-          mine,
-          other,
-          none
+        assert.deepStrictEqual(yield* listed(connectors, { workspaceId, projectId: one.id }), [
+          toConnector(mine)
         ])
+        assert.deepStrictEqual(
+          yield* listed(connectors, { workspaceId, projectId: undefined }),
+          [mine, other, none].map(toConnector)
+        )
         const elsewhere = yield* makeWorkspace
-        assert.deepStrictEqual(yield* connectors.list({ workspaceId: elsewhere, projectId: one.id }), [])
+        assert.deepStrictEqual(yield* listed(connectors, { workspaceId: elsewhere, projectId: one.id }), [])
       })
     )
 
@@ -252,7 +258,9 @@ export const suite = (it: It) =>
         assert.isFalse(yield* connectors.remove(connector.id))
         assert.isFalse(yield* connectors.update(connector))
         assert.deepStrictEqual(yield* connectors.find(connector.id), Option.none())
-        assert.deepStrictEqual(yield* connectors.list({ workspaceId: connector.workspaceId }), [other])
+        assert.deepStrictEqual(yield* listed(connectors, { workspaceId: connector.workspaceId }), [
+          toConnector(other)
+        ])
         assert.deepStrictEqual(yield* connectors.find(other.id), Option.some(other))
       })
     )

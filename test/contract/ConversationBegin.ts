@@ -12,6 +12,7 @@ import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeAgent, makeConversation, makeUser, makeWorkspace, newId } from "../support/Fixtures.ts"
+import { messagesOf } from "../support/Listed.ts"
 import { completed, minute, times } from "./RunSubject.ts"
 
 const start = { worker: "w", kind: "turn", leaseMillis: minute, perWorkspace: 2, perOwner: 32 } as const
@@ -40,7 +41,7 @@ const subject = Effect.gen(function* () {
   const end = ({ run }: NewTurn) => runs.finish({ id: run.id, worker: "w", epoch: 1 }, completed, times)
   /** What is stored of a turn: its run, its message and its event. */
   const storedOf = Effect.fnUntraced(function* ({ conversation, message, run }: NewTurn) {
-    const said = yield* conversations.messages(conversation.id)
+    const said = yield* messagesOf(conversations, conversation.id)
     return {
       status: Option.getOrUndefined(yield* runs.find(run.id))?.status,
       isSaid: said.some(({ id }) => id === message.id),
@@ -61,7 +62,7 @@ export const suite = (it: It) =>
         const begun = yield* conversations.begin(turn, { isNew: true, start })
         assert.deepStrictEqual(begun, Option.some(true))
         assert.deepInclude(yield* found(turn.conversation.id), { ...turn.conversation, agent: null })
-        assert.deepStrictEqual(yield* conversations.messages(turn.conversation.id), [turn.message])
+        assert.deepStrictEqual(yield* messagesOf(conversations, turn.conversation.id), [turn.message])
         assert.deepStrictEqual(yield* storedOf(turn), { status: "RUNNING", isSaid: true, events: 1 })
         assert.deepInclude(Option.getOrThrow(yield* runs.find(turn.run.id)), {
           turn: turn.run.turn,
@@ -102,7 +103,7 @@ export const suite = (it: It) =>
           createdAt: existing.createdAt,
           updatedAt: at(2)
         })
-        assert.deepStrictEqual(yield* conversations.messages(existing.id), [first.message, next.message])
+        assert.deepStrictEqual(yield* messagesOf(conversations, existing.id), [first.message, next.message])
         yield* end(next)
         // One who names no agent leaves the one that there is.
         const last = yield* make(3, existing)

@@ -15,6 +15,7 @@ import {
   newMessage,
   unicode
 } from "../support/Fixtures.ts"
+import { messagesOf } from "../support/Listed.ts"
 
 const listIds = Effect.fnUntraced(function* (workspaceId: WorkspaceId, limit = 100, offset = 0) {
   const found = yield* (yield* ConversationRepo).list({ workspaceId, limit, offset })
@@ -86,7 +87,7 @@ export const suite = (it: It) =>
           assert.isTrue(yield* conversations.addMessage(id, message))
           yield* conversations.addMessage(other.id, yield* newMessage())
         }
-        assert.deepStrictEqual(yield* conversations.messages(id), written)
+        assert.deepStrictEqual(yield* messagesOf(conversations, id), written)
       })
     )
 
@@ -107,7 +108,7 @@ export const suite = (it: It) =>
         yield* Effect.forEach(written, (message) => conversations.addMessage(id, message), {
           concurrency: "unbounded"
         })
-        const stored = yield* conversations.messages(id)
+        const stored = yield* messagesOf(conversations, id)
         assert.deepStrictEqual(new Set(stored.map((one) => one.id)), new Set(written.map((one) => one.id)))
         assert.strictEqual(stored.length, 20)
       })
@@ -118,7 +119,7 @@ export const suite = (it: It) =>
         const conversations = yield* ConversationRepo
         const id = yield* newId<ConversationId>("conversation")
         assert.isFalse(yield* conversations.addMessage(id, yield* newMessage()))
-        assert.deepStrictEqual(yield* conversations.messages(id), [])
+        assert.deepStrictEqual(yield* messagesOf(conversations, id), [])
       })
     )
 
@@ -193,7 +194,7 @@ export const suite = (it: It) =>
         yield* conversations.addMessage(id, yield* newMessage({ content }))
         const [listed] = yield* conversations.list({ workspaceId, limit: 9, offset: 0 })
         assert.strictEqual(listed?.messages[0]?.content, preview)
-        assert.strictEqual((yield* conversations.messages(id))[0]?.content, content)
+        assert.strictEqual((yield* messagesOf(conversations, id))[0]?.content, content)
       })
     )
 
@@ -209,8 +210,8 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* conversations.remove(gone.id), Option.some({ turnId: null }))
         assert.deepStrictEqual(yield* conversations.remove(gone.id), Option.none())
         assert.deepStrictEqual(yield* conversations.find(gone.id), Option.none())
-        assert.deepStrictEqual(yield* conversations.messages(gone.id), [])
-        assert.strictEqual((yield* conversations.messages(kept.id)).length, 1)
+        assert.deepStrictEqual(yield* messagesOf(conversations, gone.id), [])
+        assert.strictEqual((yield* messagesOf(conversations, kept.id)).length, 1)
         assert.deepStrictEqual(yield* listIds(workspaceId), [kept.id])
       })
     )

@@ -7,6 +7,7 @@ import { noUsage } from "../../src/Schemas/Usage.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeConversation, makeWorkspace, newId, newMessage, unicode } from "../support/Fixtures.ts"
+import { messagesOf } from "../support/Listed.ts"
 
 const newTurn = newId<RunId>("turn")
 const trace = { parts: [], usage: noUsage }
@@ -57,7 +58,7 @@ export const suite = (it: It) =>
         const reply = yield* newMessage({ role: "ASSISTANT", createdAt: at(42) })
         assert.isTrue(yield* conversations.addReply(id, reply, trace))
         assert.isTrue(yield* conversations.addReply(id, reply, trace))
-        assert.deepStrictEqual(yield* conversations.messages(id), [reply])
+        assert.deepStrictEqual(yield* messagesOf(conversations, id), [reply])
         assert.deepStrictEqual(Option.getOrThrow(yield* conversations.find(id)).updatedAt, at(42))
       })
     )
@@ -94,7 +95,7 @@ export const suite = (it: It) =>
         ]
         const usage = { inputTokens: 3, outputTokens: 4 }
         assert.isTrue(yield* conversations.addReply(id, reply, { parts, usage }))
-        assert.deepStrictEqual(yield* conversations.messages(id), [question, reply])
+        assert.deepStrictEqual(yield* messagesOf(conversations, id), [question, reply])
         assert.deepStrictEqual(yield* conversations.history(id, 1_000_000), [
           { role: "USER", content: "Why?", parts: null },
           { role: "ASSISTANT", content: "Because.", parts }

@@ -7,6 +7,7 @@ import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeAgent, makeProject, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
+import { listed } from "../support/Listed.ts"
 import { readsWhileLocked } from "./Locking.ts"
 
 type Patch = Parameters<CronJobRepo["Service"]["update"]>[1]
@@ -91,7 +92,7 @@ export const suite = (it: It) =>
         const renamed = { ...job, agent: { id: agent.id, name: "Renamed" } }
         assert.deepStrictEqual(yield* jobs.find(job.id), Option.some(renamed))
         assert.deepStrictEqual(yield* jobs.lock(job.id), Option.some(renamed))
-        assert.deepStrictEqual(yield* jobs.list({ workspaceId }), [renamed])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId }), [renamed])
       })
     )
 
@@ -106,9 +107,9 @@ export const suite = (it: It) =>
         yield* makeCronJob(workspaceId, { id: a, createdAt: at(3) })
         yield* makeCronJob(workspaceId, { id: b, createdAt: at(2) })
         yield* makeCronJob(yield* makeWorkspace, { id: d, createdAt: at(2) })
-        const listed = yield* jobs.list({ workspaceId })
+        const found = yield* listed(jobs, { workspaceId })
         assert.deepStrictEqual(
-          listed.map(({ id }) => id),
+          found.map(({ id }) => id),
           [e, b, c, a]
         )
       })
@@ -122,10 +123,14 @@ export const suite = (it: It) =>
         const mine = yield* makeCronJob(workspaceId, { projectId: one.id })
         const other = yield* makeCronJob(workspaceId, { projectId: two.id })
         const none = yield* makeCronJob(workspaceId)
-        assert.deepStrictEqual(yield* jobs.list({ workspaceId, projectId: one.id }), [mine])
-        assert.deepStrictEqual(yield* jobs.list({ workspaceId, projectId: undefined }), [mine, other, none])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId, projectId: one.id }), [mine])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId, projectId: undefined }), [
+          mine,
+          other,
+          none
+        ])
         const elsewhere = yield* makeWorkspace
-        assert.deepStrictEqual(yield* jobs.list({ workspaceId: elsewhere, projectId: one.id }), [])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId: elsewhere, projectId: one.id }), [])
       })
     )
 

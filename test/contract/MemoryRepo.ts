@@ -5,6 +5,7 @@ import { type MemoryEntryId, RunId, UserId, type WorkspaceId } from "../../src/S
 import { MemoryRepo } from "../../src/Services/MemoryRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeProject, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
+import { listed } from "../support/Listed.ts"
 
 type Upsert = Parameters<MemoryRepo["Service"]["upsert"]>[0]
 
@@ -80,7 +81,7 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* memory.find(id), Option.some({ ...entry, author: run }))
         const found = yield* memory.search({ workspaceId, projectId: null, query: "run", limit: 9 })
         assert.deepStrictEqual(found, [{ ...entry, author: run }])
-        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [entry])
+        assert.deepStrictEqual(yield* listed(memory, { workspaceId }), [entry])
       })
     )
 
@@ -189,15 +190,15 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const memory = yield* MemoryRepo
         const workspaceId = yield* makeWorkspace
-        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [])
+        assert.deepStrictEqual(yield* listed(memory, { workspaceId }), [])
         const projectId = (yield* makeProject(workspaceId)).id
         const young = yield* remember(workspaceId, { key: "a", at: at(2) })
         const twin = yield* remember(workspaceId, { projectId, key: "a", at: at(2) })
         const old = yield* remember(workspaceId, { projectId, key: "b", at: at(1) })
         yield* remember(yield* makeWorkspace)
-        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [old, young, twin])
+        assert.deepStrictEqual(yield* listed(memory, { workspaceId }), [old, young, twin])
         const again = yield* remember(workspaceId, { projectId, key: "b", at: at(9) })
-        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [again, young, twin])
+        assert.deepStrictEqual(yield* listed(memory, { workspaceId }), [again, young, twin])
       })
     )
 
@@ -213,7 +214,7 @@ export const suite = (it: It) =>
         const ofKey = yield* remember(workspaceId, { key })
         const all = yield* remember(workspaceId, { projectId, category, key })
         yield* remember(yield* makeWorkspace, { category, key })
-        const list = (filter: object) => memory.list({ workspaceId, ...filter })
+        const list = (filter: object) => listed(memory, { workspaceId, ...filter })
         assert.deepStrictEqual(yield* list({ projectId }), [ofProject, all])
         assert.deepStrictEqual(yield* list({ category }), [ofCategory, all])
         assert.deepStrictEqual(yield* list({ key }), [ofKey, all])
@@ -239,7 +240,7 @@ export const suite = (it: It) =>
         assert.isTrue(yield* memory.remove(gone.id))
         assert.isFalse(yield* memory.remove(gone.id))
         assert.deepStrictEqual(yield* memory.find(gone.id), Option.none())
-        assert.deepStrictEqual(yield* memory.list({ workspaceId }), [kept])
+        assert.deepStrictEqual(yield* listed(memory, { workspaceId }), [kept])
         const anew = yield* remember(workspaceId, { at: at(5) })
         assert.notStrictEqual(anew.id, gone.id)
         assert.deepStrictEqual([anew.category, anew.createdAt], ["general", at(5)])

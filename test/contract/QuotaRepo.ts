@@ -30,6 +30,7 @@ import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { Backend, It } from "../support/Backends.ts"
 import { below, pick } from "../support/Chance.ts"
 import { at, makeRun, makeUser, makeWorkspace, makeWorkspaceOf, newId } from "../support/Fixtures.ts"
+import { listed } from "../support/Listed.ts"
 
 type Refused = PlanLimitExceeded | Unavailable
 
@@ -310,15 +311,15 @@ const ofUsers = (it: It) => {
 }
 
 /** What there is, by the lists. */
-const listed = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+const countsOf = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
   const filter = { workspaceId }
-  const entries = yield* (yield* MemoryRepo).list(filter)
+  const entries = yield* listed(yield* MemoryRepo, filter)
   return {
-    agents: (yield* (yield* AgentRepo).list(filter)).length,
+    agents: (yield* listed(yield* AgentRepo, filter)).length,
     projects: (yield* (yield* ProjectRepo).list(workspaceId)).length,
-    cronJobs: (yield* (yield* CronJobRepo).list(filter)).length,
+    cronJobs: (yield* listed(yield* CronJobRepo, filter)).length,
     providerKeys: (yield* (yield* ProviderKeyRepo).list(workspaceId)).length,
-    connectors: (yield* (yield* ConnectorRepo).list(filter)).length,
+    connectors: (yield* listed(yield* ConnectorRepo, filter)).length,
     memoryEntries: entries.length,
     memoryBytes: entries.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0)
   }
@@ -367,7 +368,7 @@ export const suite = (it: It) =>
             yield* yield* pick(removals)
           }
         }
-        for (const id of all) assert.deepInclude(yield* usedOf(id), yield* listed(id))
+        for (const id of all) assert.deepInclude(yield* usedOf(id), yield* countsOf(id))
       }).pipe(Random.withSeed("quotas"))
     )
   })

@@ -21,6 +21,7 @@ import {
   newId,
   newRun
 } from "../support/Fixtures.ts"
+import { listed } from "../support/Listed.ts"
 import { makeCronJob } from "./CronJobRepo.ts"
 import { minute } from "./RunSubject.ts"
 
@@ -90,8 +91,8 @@ export const suite = (it: It) =>
         yield* refused(makeConversation(workspaceId, { projectId }), "projectId")
         yield* refused(makeRun(workspaceId, { projectId }), "projectId")
 
-        assert.deepStrictEqual(yield* agents.list({ workspaceId }), [agent])
-        assert.deepStrictEqual(yield* cronJobs.list({ workspaceId }), [job])
+        assert.deepStrictEqual(yield* listed(agents, { workspaceId }), [agent])
+        assert.deepStrictEqual(yield* listed(cronJobs, { workspaceId }), [job])
         const found = Option.getOrThrow(yield* conversations.find(conversation.id))
         assert.strictEqual(found.agentId, agent.id)
         assert.strictEqual((yield* conversations.list({ workspaceId, limit: 9, offset: 0 })).length, 1)

@@ -26,6 +26,7 @@ import {
   newRun
 } from "../support/Fixtures.ts"
 import { eventOf } from "../support/HeldRuns.ts"
+import { listed, messagesOf } from "../support/Listed.ts"
 import { makeCronJob } from "./CronJobRepo.ts"
 import { executionOf, minute, subject as ofRuns } from "./RunSubject.ts"
 
@@ -96,7 +97,7 @@ export const suite = (it: It) =>
         const gone = (yield* named).filter((each) => each !== null)
         assert.deepStrictEqual(gone, [])
         assert.deepStrictEqual(yield* agents.find(agentId), Option.none())
-        assert.deepStrictEqual(yield* agents.list({ workspaceId: job.workspaceId }), [])
+        assert.deepStrictEqual(yield* listed(agents, { workspaceId: job.workspaceId }), [])
         assert.deepStrictEqual(yield* agents.update(agentId, { name: "New" }, at(9)), Option.none())
         assert.isFalse(yield* agents.remove(agentId))
         // Its jobs go on without one.
@@ -184,7 +185,7 @@ export const suite = (it: It) =>
           assert.isNull(Option.getOrThrow(yield* workspaces.find(workspaceId)).defaultProviderKeyId)
           assert.isNull(Option.getOrThrow(yield* workspaces.lock(workspaceId)).defaultProviderKeyId)
           const without = { ...agent, providerKeyId: null, providerKey: null }
-          assert.deepStrictEqual(yield* agents.list({ workspaceId }), [without])
+          assert.deepStrictEqual(yield* listed(agents, { workspaceId }), [without])
           assert.isNull(Option.getOrThrow(yield* runs.find(run.id)).providerKeyId)
         })
         assert.isTrue(yield* keys.remove(gone.id))
@@ -216,12 +217,12 @@ export const suite = (it: It) =>
         const hold = Effect.gen(function* () {
           assert.deepStrictEqual(yield* jobs.find(job.id), Option.none())
           assert.deepStrictEqual(yield* jobs.lock(job.id), Option.none())
-          assert.deepStrictEqual(yield* jobs.list({ workspaceId }), [])
+          assert.deepStrictEqual(yield* listed(jobs, { workspaceId }), [])
           assert.deepStrictEqual(yield* jobs.update(job.id, { name: "New" }, at(9)), Option.none())
           assert.deepStrictEqual(yield* fires.list({ cronJobId: job.id, limit: 9, offset: 0 }), [])
           assert.isNull(Option.getOrThrow(yield* runs.find(run.id)).cronJobId)
           const filter = { workspaceId, cronJobId: job.id, limit: 9, offset: 0 }
-          assert.deepStrictEqual(yield* runs.list(filter), { runs: [], total: 0 })
+          assert.deepStrictEqual(yield* runs.list(filter), { runs: [], next: null, total: 0 })
           const { jobs: due } = yield* (yield* Transaction).atomically(fires.claim(1_000))
           assert.isFalse(due.some(({ id }) => id === job.id))
           assert.isFalse(
@@ -249,7 +250,7 @@ export const suite = (it: It) =>
         const hold = Effect.gen(function* () {
           assert.deepStrictEqual(yield* conversations.find(conversationId), Option.none())
           assert.deepStrictEqual(yield* conversations.list({ workspaceId, limit: 9, offset: 0 }), [])
-          assert.deepStrictEqual(yield* conversations.messages(conversationId), [])
+          assert.deepStrictEqual(yield* messagesOf(conversations, conversationId), [])
           assert.deepStrictEqual(yield* conversations.history(conversationId, 1e6), [])
           assert.isFalse(yield* conversations.claimTurn(conversationId, live.id))
           const message = yield* newMessage()

@@ -105,7 +105,10 @@ describe("a client derived from the contract", () => {
         query: { workspaceId, limit: 50, offset: 0 }
       })
       assert.strictEqual(conversations[0]?.id, first.data.conversationId)
-      const { data: conversation } = yield* client.chat.get({ params: { id: first.data.conversationId } })
+      const { data: conversation } = yield* client.chat.get({
+        params: { id: first.data.conversationId },
+        query: {}
+      })
       assert.deepStrictEqual(conversation.messages.at(-1), last.data.message)
     })
   )

@@ -1,8 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
+import { Agent } from "../../Schemas/Agent.ts"
 import { Agents } from "../../Services/Agents.ts"
 import { data, removal } from "./Data.ts"
+import { listing } from "./Listing.ts"
+
+const list = listing(Agent)
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -11,7 +15,7 @@ export const layer = HttpApiBuilder.group(
     const agents = yield* Agents
     return handlers.handleAll({
       create: ({ payload }) => data((user) => agents.create(user, payload)),
-      list: ({ query }) => data((user) => agents.list(user, query)),
+      list: ({ query }) => list((user) => agents.list(user, query)),
       get: ({ params }) => data((user) => agents.get(user, params.id)),
       update: ({ params, payload }) => data((user) => agents.update(user, params.id, payload)),
       remove: ({ params }) => removal((user) => agents.remove(user, params.id))

@@ -1,8 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
+import { Connector } from "../../Schemas/Connector.ts"
 import { Connectors } from "../../Services/Connectors.ts"
 import { data, removal } from "./Data.ts"
+import { listing } from "./Listing.ts"
+
+const list = listing(Connector)
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -11,7 +15,7 @@ export const layer = HttpApiBuilder.group(
     const connectors = yield* Connectors
     return handlers.handleAll({
       create: ({ payload }) => data((user) => connectors.create(user, payload)),
-      list: ({ query }) => data((user) => connectors.list(user, query)),
+      list: ({ query }) => list((user) => connectors.list(user, query)),
       get: ({ params }) => data((user) => connectors.get(user, params.id)),
       update: ({ params, payload }) => data((user) => connectors.update(user, params.id, payload)),
       health: ({ params }) => data((user) => connectors.health(user, params.id)),

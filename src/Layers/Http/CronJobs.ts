@@ -1,9 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
+import { CronJob } from "../../Schemas/CronJob.ts"
 import { CronJobs } from "../../Services/CronJobs.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data, removal } from "./Data.ts"
+import { listing } from "./Listing.ts"
+
+const list = listing(CronJob)
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -13,7 +17,7 @@ export const layer = HttpApiBuilder.group(
     const runs = yield* Runs
     return handlers.handleAll({
       create: ({ payload }) => data((user) => cronJobs.create(user, payload)),
-      list: ({ query }) => data((user) => cronJobs.list(user, query)),
+      list: ({ query }) => list((user) => cronJobs.list(user, query)),
       update: ({ params, payload }) => data((user) => cronJobs.update(user, params.id, payload)),
       preview: ({ payload }) => data(() => cronJobs.preview(payload)),
       get: ({ params }) => data((user) => cronJobs.get(user, params.id)),

@@ -3,9 +3,13 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
+import { Run } from "../../Schemas/Run.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data } from "./Data.ts"
 import { resumedEventStream } from "./EventStream.ts"
+import { makeListing } from "./Listing.ts"
+
+const list = makeListing(Run)
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -15,7 +19,7 @@ export const layer = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query }) {
         const found = yield* runs.list(yield* CurrentUser, query)
-        return { data: found.runs, total: found.total }
+        return list(found.runs, ['{"data":[', `],"total":${found.total}}`])
       }),
       get: ({ params }) => data((user) => runs.get(user, params.id)),
       cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),

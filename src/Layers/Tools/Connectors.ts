@@ -38,7 +38,7 @@ export const make = Effect.gen(function* () {
     check: look.check,
     ofConnector: look.tools,
     tools: Effect.fn("ConnectorTools.tools")(function* (scope: ToolScope) {
-      const all = yield* repo.list({ workspaceId: scope.workspaceId })
+      const all = yield* repo.all(scope.workspaceId)
       const listed = yield* reach(
         all.filter((connector) => inScope(connector, scope)),
         scope.connectorIds !== null

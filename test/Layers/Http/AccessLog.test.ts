@@ -75,7 +75,8 @@ describe("the log of requests", () => {
     const broken = {
       insert: () => Effect.die("x"),
       find: () => Effect.succeed(Option.none()),
-      list: () => Effect.die(new Error("broken on purpose")),
+      page: () => Effect.die(new Error("broken on purpose")),
+      extent: () => Effect.die(new Error("broken on purpose")),
       remove: () => Effect.succeed(false),
       update: () => Effect.succeed(Option.none())
     }

@@ -21,6 +21,7 @@ import { Workspaces } from "../../../src/Services/Workspaces.ts"
 import { makeConnector } from "../../contract/ConnectorRepo.ts"
 import { layerNode } from "../../support/Backends.ts"
 import { at, makeProject, makeUser } from "../../support/Fixtures.ts"
+import { listedFor } from "../../support/Listed.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { makeTenant } from "../../support/Service.ts"
 
@@ -108,11 +109,11 @@ const suite = () => {
       for (const error of refused) assert.instanceOf(error, PlanLimitExceeded)
       assert.deepStrictEqual([made.length, refused.length], [5, 45])
       assert.strictEqual(yield* on(0, countActive(workspaceId)), 5)
-      const listed = yield* on(
+      const stored = yield* on(
         1,
-        Effect.flatMap(Connectors, (use) => use.list(user, { workspaceId }))
+        Effect.flatMap(Connectors, (use) => listedFor(use, user, { workspaceId }))
       )
-      assert.strictEqual(listed.length, 5, "a refused connector was stored")
+      assert.strictEqual(stored.length, 5, "a refused connector was stored")
     })
   )
 
@@ -204,7 +205,7 @@ const suite = () => {
       assert.deepStrictEqual(refused, [])
       const left = yield* on(
         0,
-        Effect.flatMap(Memory, (memory) => memory.list(user, { workspaceId }))
+        Effect.flatMap(Memory, (memory) => listedFor(memory, user, { workspaceId }))
       )
       assert.strictEqual(left.length, 1)
       assert.deepStrictEqual(

@@ -12,6 +12,7 @@ import { Transaction } from "../../../src/Services/Transaction.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
 import { insertToken, type Kind, kinds, remember } from "../../contract/QuotaRepo.ts"
 import { at, makeUser, makeWorkspace } from "../../support/Fixtures.ts"
+import { listed } from "../../support/Listed.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { makeNodes } from "./RunNodes.ts"
 
@@ -98,7 +99,7 @@ const suite = () => {
       assert.isAtLeast(Math.max(...seen), 70)
       const entries = yield* on(
         0,
-        Effect.flatMap(MemoryRepo, (memory) => memory.list({ workspaceId }))
+        Effect.flatMap(MemoryRepo, (memory) => listed(memory, { workspaceId }))
       )
       assert.include(yield* on(1, usedOf(workspaceId)), {
         memoryEntries: entries.length,

@@ -24,6 +24,7 @@ import { SealedRepo } from "../../../src/Services/SealedRepo.ts"
 import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
 import { UserRepo } from "../../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
+import { listed } from "../../support/Listed.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { type IndexUse, indexUse, seeded } from "./IndexUse.ts"
 
@@ -51,13 +52,13 @@ const suite = () =>
         what: "the list of agents",
         table: "agents",
         index: "agents_of_workspace",
-        call: Effect.flatMap(AgentRepo, (agents) => agents.list({ workspaceId }))
+        call: Effect.flatMap(AgentRepo, (agents) => listed(agents, { workspaceId }))
       },
       {
         what: "the list of the agents of a project",
         table: "agents",
         index: "agents_of_workspace",
-        call: Effect.flatMap(AgentRepo, (agents) => agents.list({ workspaceId, projectId }))
+        call: Effect.flatMap(AgentRepo, (agents) => listed(agents, { workspaceId, projectId }))
       },
       {
         what: "the list of conversations",
@@ -102,13 +103,13 @@ const suite = () =>
         what: "the list of cron jobs",
         table: "cron_jobs",
         index: "cron_jobs_of_workspace",
-        call: Effect.flatMap(CronJobRepo, (jobs) => jobs.list({ workspaceId }))
+        call: Effect.flatMap(CronJobRepo, (jobs) => listed(jobs, { workspaceId }))
       },
       {
         what: "the list of the cron jobs of a project",
         table: "cron_jobs",
         index: "cron_jobs_of_workspace",
-        call: Effect.flatMap(CronJobRepo, (jobs) => jobs.list({ workspaceId, projectId }))
+        call: Effect.flatMap(CronJobRepo, (jobs) => listed(jobs, { workspaceId, projectId }))
       },
       {
         what: "the list of the runs of a cron job",
@@ -122,7 +123,7 @@ const suite = () =>
         what: "the list of connectors",
         table: "connectors",
         index: "connectors_of_workspace",
-        call: Effect.flatMap(ConnectorRepo, (connectors) => connectors.list({ workspaceId, projectId }))
+        call: Effect.flatMap(ConnectorRepo, (connectors) => listed(connectors, { workspaceId, projectId }))
       },
       {
         what: "the count of active connectors",
@@ -141,19 +142,19 @@ const suite = () =>
         what: "the list of memory",
         table: "memory_entries",
         index: "memory_entries_by_age",
-        call: Effect.flatMap(MemoryRepo, (memory) => memory.list({ workspaceId }))
+        call: Effect.flatMap(MemoryRepo, (memory) => listed(memory, { workspaceId }))
       },
       {
         what: "the list of the memory of a project by category",
         table: "memory_entries",
         call: Effect.flatMap(MemoryRepo, (memory) =>
-          memory.list({ workspaceId, projectId, category: "general" })
+          listed(memory, { workspaceId, projectId, category: "general" })
         )
       },
       {
         what: "the list of memory by key",
         table: "memory_entries",
-        call: Effect.flatMap(MemoryRepo, (memory) => memory.list({ workspaceId, key: "k107" }))
+        call: Effect.flatMap(MemoryRepo, (memory) => listed(memory, { workspaceId, key: "k107" }))
       },
       {
         what: "the list of projects",

@@ -12,6 +12,7 @@ import { Ids } from "../../../src/Services/Ids.ts"
 import { MemoryRepo } from "../../../src/Services/MemoryRepo.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { makeWorkspace } from "../../support/Fixtures.ts"
+import { listed } from "../../support/Listed.ts"
 
 const scope = {
   id: RunId.make("run_1"),
@@ -93,7 +94,7 @@ describe("remember", () => {
         assert.deepInclude(yield* Effect.flip(call(key, value)), { _tag: "ToolError", error })
       }
       yield* call("a", "1234")
-      const entries = yield* memory.list({ workspaceId })
+      const entries = yield* listed(memory, { workspaceId })
       assert.deepStrictEqual(
         entries.map(({ key, value }) => [key, value]),
         [["a", "1234"]]

@@ -10,6 +10,7 @@ import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { chatEvent, names } from "../../support/ChatEvents.ts"
 import { away, ended, Faults, layerFaulty, start, stored, withinOneMilli } from "../../support/Engine.ts"
+import { messagesOf } from "../../support/Listed.ts"
 import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
 
 describe("The end of a run", () => {
@@ -49,7 +50,7 @@ const subject = Effect.gen(function* () {
   const { id } = conversation ?? assert.fail()
   yield* withinOneMilli
   const repo = yield* ConversationRepo
-  const contents = Effect.map(repo.messages(id), (messages) => messages.map(({ content }) => content))
+  const contents = Effect.map(messagesOf(repo, id), (messages) => messages.map(({ content }) => content))
   const again = chat.send(user, { workspaceId, content: "more", conversationId: id })
   const first = seen[0]
   const turnId = first?.event === "conversation" ? first.data.turnId : assert.fail()

@@ -7,6 +7,7 @@ import { Runs } from "../../../src/Services/Runs.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { withFreezes } from "../../support/Clocks.ts"
 import { ended, Faults, layerFaulty, startNode } from "../../support/Engine.ts"
+import { listed } from "../../support/Listed.ts"
 import { finish, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
 
 const { leaseMillis } = Settings.defaults
@@ -47,7 +48,7 @@ const subject = Effect.fnUntraced(function* (stop: Effect.Effect<void>, moment: 
       isAlone = false
       return startNode("two")
     }),
-    written: Effect.map(memory.list({ workspaceId }), (entries) => entries.length)
+    written: Effect.map(listed(memory, { workspaceId }), (entries) => entries.length)
   }
 })
 

@@ -23,6 +23,7 @@ import { Tokens } from "../../../src/Services/Tokens.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
 import { chatEvent } from "../../support/ChatEvents.ts"
 import { makeRun, makeUser } from "../../support/Fixtures.ts"
+import { readChat } from "../../support/Listed.ts"
 import {
   layerAtRest,
   layerScripted,
@@ -118,7 +119,7 @@ describe("A reader", () => {
         assert.strictEqual(seen.at(-1)?.id, seen.at(-2)?.id)
       }
       assert.strictEqual(other.told().at(-1), "done")
-      const { messages } = yield* (yield* Chat).get(owner, conversationId)
+      const { messages } = yield* readChat(yield* Chat, owner, conversationId)
       assert.strictEqual(messages.at(-1)?.content, "onetwo")
     }).pipe(Effect.provide(layerScripted()))
   )

@@ -7,6 +7,7 @@ import { Chat } from "../../../src/Services/Chat.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { collect, conversationOf, names, textOf } from "../../support/ChatEvents.ts"
 import { ended, start } from "../../support/Engine.ts"
+import { readChat } from "../../support/Listed.ts"
 import { runWith } from "../../support/Loop.ts"
 import { calls, layerScripted, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
 
@@ -50,7 +51,7 @@ describe("An answer that is cut off", () => {
       assert.isTrue(last?.event === "error" && last.data.code === "inference_truncated")
       assert.strictEqual(names(events).filter((name) => name === "tool_call").length, 1)
       const conversationId = conversationOf(events)
-      const { messages } = yield* chat.get(user, conversationId)
+      const { messages } = yield* readChat(chat, user, conversationId)
       assert.deepStrictEqual(
         messages.map(({ content, role }) => [role, content]),
         [
@@ -125,7 +126,7 @@ describe("An answer that is cut off", () => {
       const { user, workspaceId } = yield* makeTenant()
       const events = yield* collect(chat.send(user, { workspaceId, content: "Tell me" }))
       assert.strictEqual(events.at(-1)?.event, "error")
-      const { messages } = yield* chat.get(user, conversationOf(events))
+      const { messages } = yield* readChat(chat, user, conversationOf(events))
       assert.strictEqual(messages.length, 1)
     }).pipe(Effect.provide(layerScripted()))
   )

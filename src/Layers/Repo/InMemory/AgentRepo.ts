@@ -4,8 +4,8 @@ import * as Option from "effect/Option"
 import type { Agent } from "../../../Schemas/Agent.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
 import { unlessGone } from "./Named.ts"
-import { inOrder } from "./Order.ts"
 import { unlessFullIn } from "./Quotas.ts"
+import * as Slices from "./Slices.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -32,14 +32,7 @@ export const layer = Layer.effect(
             )
           ),
         find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(agents.get(id)), withKey)),
-        list: ({ projectId, workspaceId }) =>
-          Effect.sync(() =>
-            Array.from(agents.values())
-              .filter((agent) => agent.workspaceId === workspaceId)
-              .filter((agent) => projectId === undefined || agent.projectId === projectId)
-              .sort(inOrder("createdAt"))
-              .map(withKey)
-          ),
+        ...Slices.makePages(agents, withKey),
         remove: (id) =>
           Effect.sync(() => {
             for (const table of [conversations, runs, cronJobs] as ReadonlyArray<

@@ -1,9 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { toConnector } from "../../../Schemas/Connector.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
 import { inOrder } from "./Order.ts"
 import { unlessFullIn } from "./Quotas.ts"
+import * as Slices from "./Slices.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -24,12 +26,8 @@ export const layer = Layer.effect(
             () => void connectors.set(connector.id, connector)
           ),
         find: (id) => Effect.sync(() => Option.fromNullishOr(connectors.get(id))),
-        list: ({ projectId, workspaceId }) =>
-          Effect.sync(() =>
-            ofWorkspace(workspaceId)
-              .filter((connector) => projectId === undefined || connector.projectId === projectId)
-              .sort(inOrder("createdAt"))
-          ),
+        ...Slices.makePages(connectors, toConnector),
+        all: (workspaceId) => Effect.sync(() => ofWorkspace(workspaceId).sort(inOrder("createdAt"))),
         countActive: (workspaceId) =>
           Effect.sync(() => ofWorkspace(workspaceId).filter(({ status }) => status === "ACTIVE").length),
         countOf: (workspaceId, ids) =>

@@ -1,11 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
+import { type StoredCronJob, toCronJob } from "../../../Schemas/CronJob.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
 import { unlessGone } from "./Named.ts"
-import { inOrder } from "./Order.ts"
 import { unlessFullIn } from "./Quotas.ts"
+import * as Slices from "./Slices.ts"
 import { Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -32,14 +32,7 @@ export const layer = Layer.effect(
           ),
         find,
         lock: find,
-        list: ({ projectId, workspaceId }) =>
-          Effect.sync(() =>
-            Array.from(cronJobs.values())
-              .filter((job) => job.workspaceId === workspaceId)
-              .filter((job) => projectId === undefined || job.projectId === projectId)
-              .sort(inOrder("createdAt"))
-              .map(withAgent)
-          ),
+        ...Slices.makePages(cronJobs, (job) => toCronJob(withAgent(job))),
         update: (id, patch, at) =>
           unlessGone(tables, cronJobs.has(id) ? patch : {}, () => {
             const job = cronJobs.get(id)

@@ -11,9 +11,10 @@ import {
   spaced,
   wordsOfQuery
 } from "../../../Schemas/MemoryEntry.ts"
-import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
+import { type MemoryFilter, MemoryRepo } from "../../../Services/MemoryRepo.ts"
 import { inOrder } from "./Order.ts"
 import { bytesOf, countAll, unlessFull } from "./Quotas.ts"
+import * as Slices from "./Slices.ts"
 import { Store } from "./Store.ts"
 
 const entryKey = (workspaceId: string, projectId: string | null, key: string) =>
@@ -60,16 +61,13 @@ export const layer = Layer.effect(
           Effect.sync(() =>
             Option.fromNullishOr(Array.from(memoryEntries.values()).find((entry) => entry.id === id))
           ),
-        list: ({ category, key, projectId, workspaceId }) =>
-          Effect.sync(() =>
-            Array.from(memoryEntries.values())
-              .filter((entry) => entry.workspaceId === workspaceId)
-              .filter((entry) => projectId === undefined || entry.projectId === projectId)
-              .filter((entry) => category === undefined || entry.category === category)
-              .filter((entry) => key === undefined || entry.key === key)
-              .sort(inOrder("createdAt"))
-              .map(toEntry)
-          ),
+        ...Slices.makePages(
+          memoryEntries,
+          toEntry,
+          ({ category, key }, filter: MemoryFilter) =>
+            (filter.category === undefined || category === filter.category) &&
+            (filter.key === undefined || key === filter.key)
+        ),
         remove: (id) =>
           Effect.sync(() => {
             const found = Array.from(memoryEntries).find(([, entry]) => entry.id === id)

@@ -8,24 +8,43 @@ import { Database } from "./Database.ts"
 import { goneOf, orGone, orOnlyGone } from "./Named.ts"
 import { insertNaming } from "./Quotas.ts"
 import { isThere } from "./Removed.ts"
-import { firstRow, returnedRow, rows } from "./Rows.ts"
+import { firstRow, returnedRow } from "./Rows.ts"
+import * as Slices from "./Slices.ts"
 
 const agent = firstRow(Agent)
-const agents = rows(Agent)
 const providerKey = { read: referenceOf(ProviderKeySummary, "k") }
 const columns = makeColumns(Agent, { providerKey })
-const shown = makeColumns(Agent, { providerKey, providerKeyId: { read: "k.id" } }).read("a")
+const withKey = makeColumns(Agent, { providerKey, providerKeyId: { read: "k.id" } })
+const shown = withKey.read("a")
 
 export const layer = Layer.effect(
   AgentRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { query, sql } = database
 
+    const joins = sql.literal(
+      "left join provider_keys k on k.id = a.provider_key_id and k.deleted_at is null"
+    )
     const read = (from: "agents" | "changed") => sql`
-      select ${shown} from ${sql.literal(from)} a
-      left join provider_keys k on k.id = a.provider_key_id and k.deleted_at is null`
+      select ${shown} from ${sql.literal(from)} a ${joins}`
+
+    const pages = Slices.makePages(
+      database,
+      {
+        table: "agents",
+        alias: "a",
+        shown,
+        joins,
+        row: Agent,
+        least: columns.leastBytes("name", "description", "systemPrompt"),
+        json: withKey.jsonBytes("a")
+      },
+      () => ["deleted_at is null"]
+    )
 
     return AgentRepo.of({
+      ...pages,
       insert: (given, most) =>
         query(
           agent(
@@ -41,14 +60,6 @@ export const layer = Layer.effect(
           ).pipe(orOnlyGone(sql, given))
         ),
       find: (id) => query(agent(sql`${read("agents")} where a.id = ${id} and a.deleted_at is null`)),
-      list: ({ projectId, workspaceId }) =>
-        query(
-          agents(sql`
-            ${read("agents")}
-            where a.workspace_id = ${workspaceId} and a.deleted_at is null
-            ${projectId === undefined ? sql.literal("") : sql`and a.project_id = ${projectId}`}
-            order by a.created_at, a.id`)
-        ),
       remove: (id) =>
         query(
           returnedRow(sql`

@@ -46,19 +46,27 @@ export const makeColumns = <
     return row
   }
 
+  const from = (field: string, table: string | undefined): string => {
+    const special = kept.get(field)
+    return typeof special === "object" ? special.read : `${qualified(table)}"${columnOf(field)}"`
+  }
+
   return {
     /** What is behind `select`, of the table that the statement calls `table`: rows that the schema decodes. */
     read: (table?: string) =>
-      literal(
-        fields
-          .map((field) => {
-            const special = kept.get(field)
-            const from =
-              typeof special === "object" ? special.read : `${qualified(table)}"${columnOf(field)}"`
-            return `${from} as "${field}"`
-          })
-          .join(", ")
-      ),
+      literal(fields.map((field) => `${from(field, table)} as "${field}"`).join(", ")),
+    /** How many bytes a row of `table` has as JSON, a little more at most: all of it is read. */
+    jsonBytes: (table: string): string =>
+      // PostgreSQL has blanks around each colon and behind each comma.
+      `octet_length(json_build_object(${fields
+        .map((field) => `'${field}', ${from(field, table)}`)
+        .join(", ")})::text) - ${3 * fields.length - 1}`,
+    /** How many bytes it has at least, by the lengths of some texts, which are not read for that. */
+    leastBytes: (...texts: ReadonlyArray<keyof F & string>): string =>
+      [
+        String(fields.reduce((sum, field) => sum + field.length + 4, 0)),
+        ...texts.map((field) => `coalesce(octet_length("${columnOf(field)}"), 0)`)
+      ].join(" + "),
     /** A row for `sql.insert` and `insertSelect`. */
     row: (given: Row) => named(given, asParameter),
     /** What `sql.update` sets: the fields that are there. */

@@ -1,7 +1,7 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { StoredConnector } from "../../../Schemas/Connector.ts"
+import { Connector, StoredConnector } from "../../../Schemas/Connector.ts"
 import { StoredHealth } from "../../../Schemas/ConnectorHealth.ts"
 import { sealedField } from "../../../Schemas/ConnectorSecrets.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
@@ -9,16 +9,15 @@ import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { insertUnlessFull } from "./Quotas.ts"
 import { count, firstRow, returnedRow, rows } from "./Rows.ts"
+import * as Slices from "./Slices.ts"
 
 const connector = firstRow(StoredConnector)
 const connectors = rows(StoredConnector)
-const columns = makeColumns(StoredConnector, {
-  grantedScopes: "json",
-  metadata: "json",
-  hasCredential: {
-    read: `(sealed_credential is not null or coalesce(metadata->'headers', metadata->'${sealedField}') is not null)`
-  }
-})
+const hasCredential = {
+  read: `(sealed_credential is not null or coalesce(metadata->'headers', metadata->'${sealedField}') is not null)`
+}
+const columns = makeColumns(StoredConnector, { grantedScopes: "json", metadata: "json", hasCredential })
+const listed = makeColumns(Connector, { grantedScopes: "json", hasCredential })
 const health = firstRow(StoredHealth)
 const healthColumns = makeColumns(StoredHealth, { error: "json" })
 
@@ -41,11 +40,26 @@ const ofKnownServer = (column: string) =>
 export const layer = Layer.effect(
   ConnectorRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { query, sql } = database
 
     const selected = columns.read()
 
+    const pages = Slices.makePages(
+      database,
+      {
+        table: "connectors",
+        alias: "c",
+        shown: listed.read("c"),
+        row: Connector,
+        least: `${listed.leastBytes("providerName")} + octet_length(granted_scopes::text)`,
+        json: listed.jsonBytes("c")
+      },
+      () => []
+    )
+
     return ConnectorRepo.of({
+      ...pages,
       insert: (given, most) =>
         query(
           insertUnlessFull(sql, {
@@ -57,13 +71,10 @@ export const layer = Layer.effect(
           })
         ),
       find: (id) => query(connector(sql`select ${selected} from connectors where id = ${id}`)),
-      list: ({ projectId, workspaceId }) =>
+      all: (workspaceId) =>
         query(
           connectors(sql`
-            select ${selected} from connectors
-            where workspace_id = ${workspaceId}
-            ${projectId === undefined ? sql.literal("") : sql`and project_id = ${projectId}`}
-            order by created_at, id`)
+            select ${selected} from connectors where workspace_id = ${workspaceId} order by created_at, id`)
         ),
       countActive: (workspaceId) =>
         query(

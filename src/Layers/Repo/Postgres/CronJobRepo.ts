@@ -1,31 +1,49 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { AgentReference } from "../../../Schemas/Agent.ts"
-import { StoredCronJob } from "../../../Schemas/CronJob.ts"
+import { CronJob, StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
 import { makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { goneOf, orGone, orOnlyGone } from "./Named.ts"
 import { insertNaming } from "./Quotas.ts"
 import { isThere } from "./Removed.ts"
-import { firstRow, returnedRow, rows } from "./Rows.ts"
+import { firstRow, returnedRow } from "./Rows.ts"
+import * as Slices from "./Slices.ts"
 
 const job = firstRow(StoredCronJob)
-const jobs = rows(StoredCronJob)
 const agent = { read: referenceOf(AgentReference, "a") }
 const columns = makeColumns(StoredCronJob, { agent })
-const shown = makeColumns(StoredCronJob, { agent, agentId: { read: "a.id" } }).read("c")
+const agentId = { read: "a.id" }
+const shown = makeColumns(StoredCronJob, { agent, agentId }).read("c")
+const listed = makeColumns(CronJob, { agent, agentId })
 
 export const layer = Layer.effect(
   CronJobRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { query, sql } = database
 
+    const joins = sql.literal("left join agents a on a.id = c.agent_id and a.deleted_at is null")
     const read = (from: "cron_jobs" | "changed") => sql`
-      select ${shown} from ${sql.literal(from)} c
-      left join agents a on a.id = c.agent_id and a.deleted_at is null`
+      select ${shown} from ${sql.literal(from)} c ${joins}`
+
+    const pages = Slices.makePages(
+      database,
+      {
+        table: "cron_jobs",
+        alias: "c",
+        shown: listed.read("c"),
+        joins,
+        row: CronJob,
+        least: listed.leastBytes("name", "description", "prompt"),
+        json: listed.jsonBytes("c")
+      },
+      () => ["deleted_at is null"]
+    )
 
     return CronJobRepo.of({
+      ...pages,
       insert: (given, most) =>
         query(
           job(
@@ -44,14 +62,6 @@ export const layer = Layer.effect(
       lock: (id) =>
         query(
           job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null for no key update of c`)
-        ),
-      list: ({ projectId, workspaceId }) =>
-        query(
-          jobs(sql`
-            ${read("cron_jobs")}
-            where c.workspace_id = ${workspaceId} and c.deleted_at is null
-            ${projectId === undefined ? sql.literal("") : sql`and c.project_id = ${projectId}`}
-            order by c.created_at, c.id`)
         ),
       update: (id, patch, at) =>
         query(

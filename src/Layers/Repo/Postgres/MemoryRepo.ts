@@ -2,17 +2,17 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { defaultCategory, MemoryDetail, MemoryEntry } from "../../../Schemas/MemoryEntry.ts"
-import { MemoryRepo } from "../../../Services/MemoryRepo.ts"
+import { type MemoryFilter, MemoryRepo } from "../../../Services/MemoryRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import * as Search from "./MemoryRepo/Search.ts"
 import { mostOf, readFull, unlessFull } from "./Quotas.ts"
-import { firstRow, onlyRow, returnedRow, rows } from "./Rows.ts"
+import { firstRow, onlyRow, returnedRow } from "./Rows.ts"
+import * as Slices from "./Slices.ts"
 
 const detail = firstRow(MemoryDetail)
 const inserted = onlyRow(MemoryEntry)
-const entries = rows(MemoryEntry)
 const columns = makeColumns(MemoryEntry, {})
 const detailed = makeColumns(MemoryDetail, { author: "json" })
 
@@ -39,13 +39,31 @@ const fullMemory = (
 export const layer = Layer.effect(
   MemoryRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { query, sql } = database
     const { memorySearchMillis } = yield* Settings
     const selected = columns.read()
     const withAuthor = detailed.read()
     const search = Search.make(sql, withAuthor, memorySearchMillis)
 
+    const pages = Slices.makePages(
+      database,
+      {
+        table: "memory_entries",
+        alias: "m",
+        shown: columns.read("m"),
+        row: MemoryEntry,
+        least: columns.leastBytes("key", "value"),
+        json: columns.jsonBytes("m")
+      },
+      ({ category, key }: MemoryFilter) => [
+        ...(category === undefined ? [] : [sql`category = ${category}`]),
+        ...(key === undefined ? [] : [sql`key = ${key}`])
+      ]
+    )
+
     return MemoryRepo.of({
+      ...pages,
       upsert: ({ at, category, ...given }, most) => {
         const entry = { ...given, category: category ?? defaultCategory, createdAt: at, updatedAt: at }
         const room = sql.literal("(select 1) one where not exists (select from full_plan)")
@@ -65,18 +83,6 @@ export const layer = Layer.effect(
         )
       },
       find: (id) => query(detail(sql`select ${withAuthor} from memory_entries where id = ${id}`)),
-      list: ({ category, key, projectId, workspaceId }) =>
-        query(
-          entries(sql`
-            select ${selected} from memory_entries
-            where ${sql.and([
-              sql`workspace_id = ${workspaceId}`,
-              ...(projectId === undefined ? [] : [sql`project_id = ${projectId}`]),
-              ...(category === undefined ? [] : [sql`category = ${category}`]),
-              ...(key === undefined ? [] : [sql`key = ${key}`])
-            ])}
-            order by created_at, id`)
-        ),
       remove: (id) =>
         query(
           // The counts before the entry, as who writes it has them.

@@ -136,7 +136,7 @@ const makeNamed = Effect.fnUntraced(function* (reach: Reach) {
 
   return Effect.fnUntraced(function* (connector: StoredConnector, tools: ReadonlyArray<McpTool>) {
     const { id, projectId, workspaceId } = connector
-    const all = yield* repo.list({ workspaceId })
+    const all = yield* repo.all(workspaceId)
     const others = all.filter(
       (other) =>
         other.id !== id &&

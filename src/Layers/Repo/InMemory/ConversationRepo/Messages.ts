@@ -1,6 +1,8 @@
 import * as Effect from "effect/Effect"
 import type { Message } from "../../../../Schemas/Conversation.ts"
+import { ReferenceGone } from "../../../../Schemas/Errors.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
+import { batchOf, isOver } from "../Slices.ts"
 import type { Tables } from "../Store.ts"
 
 const mostHistory = 1000
@@ -12,7 +14,10 @@ export const make = ({
   conversations,
   messages,
   traces
-}: Tables): Pick<ConversationRepo["Service"], "messages" | "history" | "addMessage" | "addReply"> => {
+}: Tables): Pick<
+  ConversationRepo["Service"],
+  "newest" | "extent" | "messages" | "history" | "addMessage" | "addReply"
+> => {
   const add = (id: string, message: Message, touched: (before: Date) => Date): boolean => {
     const conversation = conversations.get(id)
     if (conversation === undefined) return false
@@ -21,8 +26,31 @@ export const make = ({
     return true
   }
 
+  /** A place is an index. */
+  const upTo = (id: string, before: string | null) => {
+    const all = messages.get(id) ?? []
+    const end = before === null ? all.length : all.findIndex((message) => message.id === before)
+    return end < 0 ? Effect.fail(new ReferenceGone({ field: "before" })) : Effect.succeed(all.slice(0, end))
+  }
+
   return {
-    messages: (id) => Effect.sync(() => messages.get(id) ?? []),
+    newest: (id, part) =>
+      Effect.map(upTo(id, part.before), (all) => {
+        const rows = batchOf(all.toReversed(), part.limit).toReversed()
+        return { rows, next: rows.length < all.length ? all.length - 1 : null }
+      }),
+    extent: (id, { before, limit }) =>
+      Effect.map(Effect.orDie(upTo(id, before)), (all) => {
+        const first = limit === undefined ? 0 : Math.max(all.length - limit, 0)
+        return { isOver: isOver(all.slice(first)), after: first - 1, until: all.length - 1, next: null }
+      }),
+    messages: (id, { after, limit, until }) =>
+      Effect.sync(() => {
+        const first = (after ?? -1) + 1
+        const asked = (messages.get(id) ?? []).slice(first, until === null ? undefined : until + 1)
+        const rows = batchOf(asked, limit)
+        return { rows, next: rows.length < asked.length ? first + rows.length - 1 : null }
+      }),
     history: (id, maximumBytes) =>
       Effect.sync(() => {
         let size = 0

@@ -1,5 +1,9 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
 import { HistoryEntry, Message } from "../../../../Schemas/Conversation.ts"
+import { ReferenceGone } from "../../../../Schemas/Errors.ts"
 import { PromptMessage } from "../../../../Schemas/Inference.ts"
 import { Usage } from "../../../../Schemas/Usage.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
@@ -7,32 +11,87 @@ import { insertSelect, makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { isThere } from "../Removed.ts"
 import { returnedRow, rows } from "../Rows.ts"
+import * as Slices from "../Slices.ts"
 
-const messages = rows(Message)
+const PlacedMessage = Schema.Struct({ ...Message.fields, position: Schema.Finite })
+const placedColumns = makeColumns(PlacedMessage, { position: { read: "m.position::float8" } })
 const messageColumns = makeColumns(Message, {})
 const Reply = Schema.Struct({ ...Message.fields, ...Usage.fields, parts: Schema.Array(PromptMessage) })
 const replyColumns = makeColumns(Reply, { parts: "json" })
 const history = rows(HistoryEntry)
 const mostHistory = 1000
 
+const toMessage = ({ position: _, ...message }: typeof PlacedMessage.Type): Message => message
+
 /** The messages of a conversation. */
-export const make = ({
-  query,
-  sql
-}: Database["Service"]): Pick<
+export const make = (
+  database: Database["Service"]
+): Pick<
   ConversationRepo["Service"],
-  "messages" | "history" | "addMessage" | "addReply"
+  "newest" | "extent" | "messages" | "history" | "addMessage" | "addReply"
 > => {
+  const { query, sql } = database
+  const slices = Slices.make(database, {
+    table: "messages",
+    alias: "m",
+    order: ["position"],
+    shown: placedColumns.read("m"),
+    row: PlacedMessage,
+    least: messageColumns.leastBytes("content"),
+    json: messageColumns.jsonBytes("m")
+  })
+
+  const scopeOf = (id: string) => sql`conversation_id = ${id} and ${isThere(sql, "conversations", id)}`
+
+  const placeOf = (id: string, message: string) => sql`
+    (select position from messages where id = ${message} and conversation_id = ${id})`
+
+  const before = (id: string, message: string | null) =>
+    message === null ? scopeOf(id) : sql`${scopeOf(id)} and position < ${placeOf(id, message)}`
+
+  const requireThere = (id: string, message: string | null) =>
+    message === null
+      ? Effect.void
+      : query(
+          Effect.flatMap(
+            sql`select 1 from messages where id = ${message} and conversation_id = ${id}`,
+            (there): Effect.Effect<void, ReferenceGone | SqlError> =>
+              there.length > 0 ? Effect.void : Effect.fail(new ReferenceGone({ field: "before" }))
+          )
+        )
+
   const insertMessage = (row: Readonly<Record<string, unknown>>) =>
     insertSelect("messages", { ...row, conversation_id: sql.literal("touched.id") }, sql.literal("touched"))
 
   return {
-    messages: (id) =>
-      query(
-        messages(sql`
-          select ${messageColumns.read()}
-          from messages where conversation_id = ${id} and ${isThere(sql, "conversations", id)}
-          order by position`)
+    newest: Effect.fnUntraced(function* (id, part) {
+      const where = before(id, part.before)
+      const { isCut, rows } = yield* slices.batch({ where, limit: part.limit, isDescending: true })
+      if (rows.length === 0) yield* requireThere(id, part.before)
+      return { rows: rows.map(toMessage).reverse(), next: isCut ? (rows[0]?.position ?? null) : null }
+    }),
+    extent: (id, part) =>
+      Effect.map(
+        slices.extent({ where: before(id, part.before), limit: part.limit, isDescending: true }),
+        Option.match({
+          onNone: () => Slices.nothing,
+          onSome: ({ first, isOver, position }) => ({ isOver, after: position - 1, until: first, next: null })
+        })
+      ),
+    messages: (id, { after, limit, until }) =>
+      Effect.map(
+        slices.batch({
+          where: sql.and([
+            scopeOf(id),
+            ...(after === null ? [] : [sql`position > ${after}`]),
+            ...(until === null ? [] : [sql`position <= ${until}`])
+          ]),
+          limit
+        }),
+        ({ isCut, rows }) => ({
+          rows: rows.map(toMessage),
+          next: isCut ? (rows.at(-1)?.position ?? null) : null
+        })
       ),
     history: (id, maximumBytes) =>
       query(

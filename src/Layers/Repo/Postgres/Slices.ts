@@ -1,0 +1,233 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
+import { ReferenceGone } from "../../../Schemas/Errors.ts"
+import {
+  type Batch,
+  batchBytes,
+  type Extent,
+  mostAnswerBytes,
+  type Place,
+  placeOf
+} from "../../../Schemas/Page.ts"
+import type { Pages, WorkspaceFilter } from "../../../Services/Pages.ts"
+import type { Database } from "./Database.ts"
+import { firstRow, rows } from "./Rows.ts"
+
+/** What a list is read from. */
+interface Source<A> {
+  readonly table: string
+  /** What `shown`, `joins` and `json` call it. */
+  readonly alias: string
+  /** The order of the list, by columns that an index has behind those that narrow it. */
+  readonly order: readonly ["created_at", "id"] | readonly ["position"]
+  /** What `row` decodes. */
+  readonly shown: Fragment
+  readonly joins?: Fragment
+  readonly row: Schema.ConstraintCodec<A, unknown, never, never>
+  /** SQL: how many bytes a row has at least, from what is known without reading long texts. */
+  readonly least: string
+  /** SQL: how many bytes a row has as JSON, a little more at most. */
+  readonly json: string
+}
+
+/** What of a list is asked for. `where` has what narrows it and where it begins and ends. */
+interface Part {
+  readonly where: Fragment
+  readonly limit: number
+  readonly isDescending?: boolean
+  readonly offset?: number
+}
+
+const found = Schema.decodeUnknownSync(Schema.Tuple([Schema.Struct({ found: Schema.Int })]))
+
+/** No row is shorter as JSON, whatever the list. */
+const leastRow = 100
+const mostRows = Math.ceil(mostAnswerBytes / leastRow)
+
+/** How lists are read a part at a time, whatever they are lists of. */
+export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) => {
+  const { alias, order, row, shown, table } = source
+  const decode = rows(row)
+  const decodeLast = firstRow(
+    Schema.Struct({
+      id: Schema.String,
+      createdAt: Schema.Date,
+      position: Schema.Finite,
+      first: Schema.Finite,
+      isOver: Schema.Boolean,
+      hasMore: Schema.Boolean
+    })
+  )
+  const literal = sql.literal
+  const joins = source.joins ?? literal("")
+
+  const ordered = (isDescending = false, of = "") =>
+    literal(order.map((column) => `${of}${column}${isDescending ? " desc" : ""}`).join(", "))
+
+  const listed = ({ isDescending, limit, offset = 0, where }: Part) => sql`
+    select *, ${literal(source.least)} as least from ${sql(table)} where ${where}
+    order by ${ordered(isDescending)} limit ${limit + 1} offset ${offset}::bigint`
+
+  return {
+    /**
+     * The rows of a part, of which the last may go over `batchBytes`; whether there are more, also behind `limit`.
+     * Rows that are left out are not read but for how long they are.
+     */
+    batch: (part: Part) =>
+      query(
+        Effect.flatMap(
+          sql`
+            select ${shown}, ${literal(alias)}.found from (
+              select *, (count(*) over ())::int as found,
+                sum(least) over (order by ${ordered(part.isDescending)} rows unbounded preceding) - least as before
+              from (${listed(part)}) listed
+            ) ${literal(alias)} ${joins}
+            where ${literal(alias)}.before < ${literal(String(batchBytes))}
+            order by ${ordered(part.isDescending, `${alias}.`)}`,
+          (raw) =>
+            Effect.map(decode(Effect.succeed(raw.slice(0, part.limit))), (decoded) => ({
+              rows: decoded,
+              isCut: decoded.length > 0 && found(raw.slice(0, 1))[0].found > decoded.length
+            }))
+        )
+      ),
+    /**
+     * What there is in a part, and its last row. Where the least that its rows can have is too much, nothing of them is
+     * read; else no more than an answer may have.
+     */
+    extent: (part: Omit<Part, "limit"> & { readonly limit: number | undefined }) => {
+      const limit = part.limit ?? mostRows
+      const most = literal(String(mostAnswerBytes))
+      const position = literal(order[0] === "position" ? "position::float8" : "0::float8")
+      return query(
+        Effect.map(
+          decodeLast(sql`
+            with sized as materialized (
+              select ${literal(alias)}.id, ${literal(alias)}.created_at, ${position} as position, place,
+                case when total > ${most} then total else ${literal(source.json)} end as bytes
+              from (
+                select *, sum(least) filter (where place <= ${limit}) over () as total from (
+                  select *, row_number() over (order by ${ordered(part.isDescending)}) as place
+                  from (${listed({ ...part, limit })}) listed
+                ) placed
+              ) ${literal(alias)} ${joins}
+            )
+            select id, created_at as "createdAt", position, (select position from sized where place = 1) as first,
+              (select sum(bytes) from sized where place <= ${limit}) > ${most} as "isOver",
+              (select count(*) from sized) > ${limit} as "hasMore"
+            from sized where place <= ${limit} order by place desc limit 1`),
+          (last) =>
+            Option.map(last, (end) => ({
+              ...end,
+              isOver: end.isOver || (part.limit === undefined && end.hasMore)
+            }))
+        )
+      )
+    }
+  }
+}
+
+/** Rows of a table whose lists go by `createdAt` and id. */
+interface Aged {
+  readonly id: string
+  readonly createdAt: Date
+}
+
+/** A part of a list that goes by `createdAt` and id. `scope` are those of its tenant. */
+interface AgedPart extends Omit<Part, "limit"> {
+  readonly scope: Fragment
+  readonly after: Place | null
+}
+
+/**
+ * The lists that go by `createdAt` and id. A place is where its row is now, also one that is marked as deleted; where
+ * that is gone, where it was. `ReferenceGone` says of a place that was never seen that it is none of this tenant.
+ */
+export const makeAged = <A extends Aged>(database: Database["Service"], source: Omit<Source<A>, "order">) => {
+  const { query, sql } = database
+  const table = sql(source.table)
+  const slices = make(database, { ...source, order: ["created_at", "id"] })
+
+  const from = ({ after, isDescending = false, scope, where }: AgedPart, until: Place | null) => {
+    const at = ({ createdAt, id }: Place) => sql`
+      (coalesce((select created_at from ${table} where id = ${id} and ${scope}), ${createdAt}::timestamptz), ${id})`
+    return sql.and([
+      where,
+      ...(after === null
+        ? []
+        : [sql`(created_at, id) ${sql.literal(isDescending ? "<" : ">")} ${at(after)}`]),
+      ...(until === null
+        ? []
+        : [sql`(created_at, id) ${sql.literal(isDescending ? ">=" : "<=")} ${at(until)}`])
+    ])
+  }
+
+  const requireThere = ({ after, scope }: AgedPart) =>
+    after === null || after.createdAt !== null
+      ? Effect.void
+      : query(
+          Effect.flatMap(
+            sql`select 1 from ${table} where id = ${after.id} and ${scope}`,
+            (there): Effect.Effect<void, ReferenceGone | SqlError> =>
+              there.length > 0 ? Effect.void : Effect.fail(new ReferenceGone({ field: "after" }))
+          )
+        )
+
+  return {
+    page: Effect.fnUntraced(function* (
+      part: AgedPart,
+      range: { readonly until: Place | null; readonly limit: number }
+    ) {
+      const batch = yield* slices.batch({ ...part, where: from(part, range.until), limit: range.limit })
+      const last = batch.rows.at(-1)
+      if (last === undefined) yield* requireThere(part)
+      const page: Batch<A, Place> = {
+        rows: batch.rows,
+        next: last !== undefined && batch.isCut ? placeOf(last) : null
+      }
+      return page
+    }),
+    extent: (part: AgedPart, limit: number | undefined) =>
+      Effect.map(
+        slices.extent({ ...part, where: from(part, null), limit }),
+        Option.match({
+          onNone: (): Extent<Place> => nothing,
+          onSome: (last): Extent<Place> => ({
+            isOver: last.isOver,
+            after: null,
+            until: placeOf(last),
+            next: last.hasMore ? last.id : null
+          })
+        })
+      )
+  }
+}
+
+export const nothing = { isOver: false, after: null, until: null, next: null } as const
+
+/**
+ * The list of a table of workspaces, oldest first. `narrow` says what of the filter there is beside workspace and
+ * project.
+ */
+export const makePages = <A extends Aged, F extends WorkspaceFilter = WorkspaceFilter>(
+  database: Database["Service"],
+  source: Omit<Source<A>, "order">,
+  narrow: (filter: F) => ReadonlyArray<string | Fragment>
+): Pages<A, F> => {
+  const { sql } = database
+  const list = makeAged(database, source)
+
+  const partOf = (filter: F, after: Place | null): AgedPart => {
+    const scope = sql`workspace_id = ${filter.workspaceId}`
+    const ofProject = filter.projectId === undefined ? [] : [sql`project_id = ${filter.projectId}`]
+    return { scope, where: sql.and([scope, ...ofProject, ...narrow(filter)]), after }
+  }
+
+  return {
+    page: (filter, range) => list.page(partOf(filter, range.after), range),
+    extent: (filter, { after, limit }) => list.extent(partOf(filter, after), limit)
+  }
+}
