@@ -11,7 +11,7 @@ type Upsert = Parameters<MemoryRepo["Service"]["upsert"]>[0]
 
 const author = { userId: UserId.make("user_1") }
 
-const remember = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<Upsert> = {}) {
+export const remember = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<Upsert> = {}) {
   const id = yield* newId<MemoryEntryId>("memoryEntry")
   return yield* (yield* MemoryRepo).upsert({
     id,

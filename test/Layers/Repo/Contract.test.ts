@@ -13,7 +13,9 @@ import * as CronJobRepo from "../../contract/CronJobRepo.ts"
 import * as DatabaseReport from "../../contract/DatabaseReport.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as MemorySearch from "../../contract/MemorySearch.ts"
+import * as NewestFirst from "../../contract/NewestFirst.ts"
 import * as Order from "../../contract/Order.ts"
+import * as Pages from "../../contract/Pages.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
 import * as QuotaRepo from "../../contract/QuotaRepo.ts"
@@ -51,12 +53,12 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   WorkspaceRepo: [WorkspaceRepo],
   ProjectRepo: [ProjectRepo],
   ProviderKeyRepo: [ProviderKeyRepo],
-  AgentRepo: [AgentRepo],
+  AgentRepo: [AgentRepo, Pages],
   CronJobRepo: [CronJobRepo],
   RemovalRepo: [RemovalRepo, References],
   CronFireRepo: [CronFireRepo],
   ConnectorRepo: [ConnectorRepo],
-  ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns],
+  ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns, NewestFirst],
   RunRepo: [RunRepo, RunClaims, RunFairness, RunOwners, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
   RunCounts: [RunCounts],
   RunJournal: [RunJournal, RunTurns],
