@@ -11,7 +11,7 @@ export const mostPageRows = 1_000
  * which the last may go over so many bytes. What is no more than this is one statement and one piece.
  */
 export const batchRows = 200
-export const batchBytes = 256 * 1024
+export const batchBytes = 128 * 1024
 
 /** A place in a list, behind a row. `createdAt` is where the row was, should it be gone; null: it has to be there. */
 export interface Place {

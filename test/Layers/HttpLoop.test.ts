@@ -10,6 +10,7 @@ import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
 import { measureTurns } from "../support/LongestTurn.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 import { dataOf, makeWeb } from "../support/Web.ts"
+import { seedAnswers, worstAnswers } from "../support/WorstAnswers.ts"
 import {
   baseBody,
   type Resources,
@@ -30,6 +31,7 @@ class World extends Context.Service<
   World,
   {
     readonly workspaceId: string
+    readonly userId: string
     readonly resources: Resources
     /** The longest turn of the event loop that the request makes: the least of some attempts. */
     readonly longestTurn: (request: WorstRequest) => Effect.Effect<number>
@@ -38,8 +40,8 @@ class World extends Context.Service<
   static readonly make = Layer.effect(
     World,
     Effect.gen(function* () {
-      const { send, sendBytes } = yield* makeWeb
-      const { token, workspaceId } = yield* makeTenant()
+      const { drain, send } = yield* makeWeb
+      const { token, user, workspaceId } = yield* makeTenant()
       yield* (yield* WorkspaceRepo).setPlan(workspaceId, "pro", new Date(0))
       const { stop, take } = measureTurns()
       yield* Effect.addFinalizer(() => Effect.sync(stop))
@@ -52,7 +54,7 @@ class World extends Context.Service<
         }
         yield* idle
         take()
-        yield* sendBytes(method, path, { token, ...given })
+        yield* drain(method, path, { token, ...given })
         yield* idle
         return take()
       })
@@ -72,6 +74,7 @@ class World extends Context.Service<
         )
       return {
         workspaceId,
+        userId: user.id,
         longestTurn,
         resources: {
           "/api/agents": yield* create("/api/agents"),
@@ -87,7 +90,7 @@ class World extends Context.Service<
 const inMemory = Layer.provide(World.make, layerOffline())
 
 /** In memory all steps of a run follow each other at once, which here wait for the database in between. */
-const onDatabase = Layer.provide(
+const onDatabase = Layer.provideMerge(
   World.make,
   Application.layer.pipe(
     Layer.provideMerge(
@@ -121,6 +124,16 @@ describe("one request", () => {
   })
 
   layer(onDatabase, { excludeTestServices: true })((it) => {
+    it.effect(`holds nobody up for over ${mostMillis} ms, however large its answer is`, () =>
+      Effect.gen(function* () {
+        const { longestTurn, userId, workspaceId } = yield* World
+        yield* seedAnswers(workspaceId, userId, 5_000)
+        for (const request of worstAnswers(workspaceId)) {
+          assert.isAtMost(yield* longestTurn(request), mostMillis, request.name)
+        }
+      })
+    )
+
     holdsNobodyUp(it, "whatever a long text says", ({ resources, workspaceId }) =>
       worstLongTexts(workspaceId, resources)
     )

@@ -134,7 +134,17 @@ export const makeWeb = Effect.gen(function* () {
         bytes: Buffer.from(await response.arrayBuffer())
       }))
     )
-  return { send, sendBytes }
+
+  /** How large the body is, each piece of which is forgotten as it comes. */
+  const drain = (method: string, path: string, options?: Sending) =>
+    Effect.flatMap(request(method, path, options), (response) =>
+      Effect.promise(async () => {
+        let bytes = 0
+        if (response.body !== null) for await (const piece of response.body) bytes += piece.length
+        return { status: response.status, bytes }
+      })
+    )
+  return { send, sendBytes, drain }
 })
 
 /** Exactly `{"error"}` with its code and a request id (CONTRACT.md section 2). */

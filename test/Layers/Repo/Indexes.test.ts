@@ -3,7 +3,9 @@ import * as Effect from "effect/Effect"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type {
   ConnectorId,
+  ConversationId,
   CronJobId,
+  MessageId,
   ProjectId,
   TokenId,
   UserId,
@@ -15,6 +17,7 @@ import { ConnectorRepo } from "../../../src/Services/ConnectorRepo.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
 import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
 import { MemoryRepo } from "../../../src/Services/MemoryRepo.ts"
+import type { Pages } from "../../../src/Services/Pages.ts"
 import { ProjectRepo } from "../../../src/Services/ProjectRepo.ts"
 import { ProviderKeyRepo } from "../../../src/Services/ProviderKeyRepo.ts"
 import { QuotaRepo } from "../../../src/Services/QuotaRepo.ts"
@@ -24,6 +27,7 @@ import { SealedRepo } from "../../../src/Services/SealedRepo.ts"
 import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
 import { UserRepo } from "../../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
+import type { Backend } from "../../support/Backends.ts"
 import { listed } from "../../support/Listed.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { type IndexUse, indexUse, seeded } from "./IndexUse.ts"
@@ -86,6 +90,60 @@ const suite = () =>
           runs.list({ workspaceId, projectId, status: "FAILED", ...pages })
         )
       },
+      ...(
+        [
+          ["agents", AgentRepo, "agents_of_workspace", "agent_107"],
+          ["cron_jobs", CronJobRepo, "cron_jobs_of_workspace", "cron_107"],
+          ["connectors", ConnectorRepo, "connectors_of_workspace", "conn_107"],
+          ["memory_entries", MemoryRepo, "memory_entries_by_age", "mem_107"]
+        ] as const
+      ).flatMap(([table, repo, index, id]) => {
+        const after = { id, createdAt: null }
+        const pages: Effect.Effect<Pages<unknown>, never, Backend> = repo
+        return [
+          {
+            what: `a page of ${table}`,
+            table,
+            index,
+            call: Effect.flatMap(pages, ({ page }) => page({ workspaceId }, { after, until: null, limit: 9 }))
+          },
+          {
+            what: `the extent of a page of ${table}`,
+            table,
+            index,
+            call: Effect.flatMap(pages, ({ extent }) => extent({ workspaceId }, { after, limit: 9 }))
+          }
+        ]
+      }),
+      {
+        what: "a page of runs",
+        table: "runs",
+        index: "runs_of_workspace",
+        call: Effect.flatMap(RunRepo, (runs) =>
+          runs.slice({ workspaceId }, { after: { id: "run_107", createdAt: null }, until: null, limit: 9 })
+        )
+      },
+      {
+        what: "the extent of a page of runs",
+        table: "runs",
+        index: "runs_of_workspace",
+        call: Effect.flatMap(RunRepo, (runs) => runs.extent({ workspaceId, ...pages }))
+      },
+      ...(
+        [
+          ["newest", { before: "msg_107" as MessageId, limit: 9 }],
+          ["extent", { before: "msg_107" as MessageId, limit: 9 }],
+          ["messages", { after: 1, until: 9, limit: 9 }]
+        ] as const
+      ).map(([name, part]) => ({
+        what: `a page of messages, ${name}`,
+        table: "messages",
+        index: "messages_of_conversation",
+        call: Effect.flatMap(
+          ConversationRepo,
+          (repo) => repo[name]("conv_107" as ConversationId, part as never) as Effect.Effect<unknown, unknown>
+        )
+      })),
       {
         what: "the search of memory",
         table: "memory_entries",
