@@ -73,6 +73,15 @@ in
       description = "Variables of docs/settings.md that are no secrets: they are readable by all in the store.";
     };
 
+    memory = lib.mkOption {
+      type = lib.types.int;
+      default = 2048;
+      description = ''
+        How many MiB the service may have. Half of it is for the heap of Node.js, unless settings.NODE_OPTIONS says
+        otherwise; the rest is for bodies, the embedded database and what is compiled.
+      '';
+    };
+
     environmentFile = lib.mkOption {
       type = lib.types.nullOr lib.types.path;
       default = null;
@@ -131,6 +140,10 @@ in
         message = "services.agentd.port: below 1024 needs a capability that agentd does not get; put a proxy in front.";
       }
       {
+        assertion = cfg.memory >= 512;
+        message = "services.agentd.memory: agentd needs 512 MiB at least.";
+      }
+      {
         assertion = lib.all (name: lib.elem name (lib.tail secrets)) (lib.attrNames cfg.credentials);
         message = "services.agentd.credentials: agentd reads only these from files: ${toString (lib.tail secrets)}.";
       }
@@ -172,16 +185,18 @@ in
       after = [ "network-online.target" ] ++ lib.optional cfg.database.createLocally "postgresql.target";
       requires = lib.optional cfg.database.createLocally "postgresql.target";
 
-      environment =
-        lib.mapAttrs (_: toText) cfg.settings
-        // {
-          HOST = cfg.host;
-          PORT = toString cfg.port;
-          NODE_ENV = "production";
-          AGENTD_DATA_DIR = "/var/lib/agentd";
-        }
-        // lib.optionalAttrs (url != null) { DATABASE_URL = escape url; }
-        // lib.mapAttrs' (name: _: lib.nameValuePair "${name}_FILE" "%d/${name}") credentials;
+      environment = {
+        NODE_OPTIONS = "--max-old-space-size=${toString (cfg.memory / 2)}";
+      }
+      // lib.mapAttrs (_: toText) cfg.settings
+      // {
+        HOST = cfg.host;
+        PORT = toString cfg.port;
+        NODE_ENV = "production";
+        AGENTD_DATA_DIR = "/var/lib/agentd";
+      }
+      // lib.optionalAttrs (url != null) { DATABASE_URL = escape url; }
+      // lib.mapAttrs' (name: _: lib.nameValuePair "${name}_FILE" "%d/${name}") credentials;
 
       serviceConfig = {
         ExecStart = "${lib.getExe cfg.package} serve";
@@ -196,6 +211,11 @@ in
         # Streams get the drain time, then the rest is closed in order.
         TimeoutStopSec = drainSeconds + 20;
         KillMode = "mixed";
+        # Slower first, and then ended and begun again: the rest of the machine goes on.
+        MemoryHigh = "${toString (cfg.memory * 9 / 10)}M";
+        MemoryMax = "${toString cfg.memory}M";
+        # Threads; more than it ever has.
+        TasksMax = 256;
 
         # MemoryDenyWriteExecute is left out on purpose: V8 compiles as it runs.
         AmbientCapabilities = "";

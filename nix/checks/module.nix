@@ -35,8 +35,12 @@ let
     database.urlFile = "/run/secrets/url";
     credentials.AGENTD_SECRET_KEY = "/run/secrets/key";
     environmentFile = "/run/secrets/env";
+    memory = 1000;
   };
-  plain = evaluate { database.url = "postgresql://db.example.org/agent%64"; };
+  plain = evaluate {
+    database.url = "postgresql://db.example.org/agent%64";
+    settings.NODE_OPTIONS = "--max-old-space-size=700";
+  };
   refusals =
     config: lib.filter (entry: !entry.assertion && lib.hasPrefix "services.agentd" entry.message) config.assertions;
   isRefused = settings: refusals (evaluate settings) != [ ];
@@ -100,6 +104,15 @@ let
     # Sooner, systemd gives up after five starts.
     "comes back" =
       service.Restart == "always" && service.RestartSec >= 2 && unit.wantedBy == [ "multi-user.target" ];
+    "is bounded" =
+      service.MemoryMax == "2048M"
+      && service.MemoryHigh == "1843M"
+      && service.TasksMax == 256
+      && unit.environment.NODE_OPTIONS == "--max-old-space-size=1024"
+      && remoteUnit.serviceConfig.MemoryMax == "1000M"
+      && remoteUnit.serviceConfig.MemoryHigh == "900M"
+      && remoteUnit.environment.NODE_OPTIONS == "--max-old-space-size=500"
+      && plain.systemd.services.agentd.environment.NODE_OPTIONS == "--max-old-space-size=700";
     "has its folder" =
       service.StateDirectory == "agentd"
       && service.StateDirectoryMode == "0700"
@@ -153,6 +166,10 @@ let
     "refuses a setting that has an option" = isRefused {
       database.createLocally = true;
       settings.PORT = 80;
+    };
+    "refuses too little memory" = isRefused {
+      database.createLocally = true;
+      memory = 256;
     };
     "refuses a port that needs a capability" = isRefused {
       database.createLocally = true;

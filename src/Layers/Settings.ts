@@ -77,6 +77,11 @@ export const address = Config.all({
 /** Connections of a node to PostgreSQL. */
 export const databasePool = whole("AGENTD_DATABASE_POOL")
 
+const privateAddresses = word("AGENTD_ALLOW_PRIVATE_ADDRESSES").pipe(
+  Config.withDefault(settings.AGENTD_ALLOW_PRIVATE_ADDRESSES.fallback),
+  Config.map((value) => (value === "false" ? false : value === "true" || value))
+)
+
 const { defaults } = Settings
 
 /** Its database answers one statement at a time. */
@@ -125,7 +130,7 @@ export const layer = Layer.effect(
       ratePerMinute: yield* whole("AGENTD_RATE_PER_MINUTE"),
       anonymousPerMinute: yield* whole("AGENTD_ANONYMOUS_PER_MINUTE"),
       trustedProxies: yield* networks("AGENTD_TRUSTED_PROXIES"),
-      allowPrivateAddresses: yield* flag("AGENTD_ALLOW_PRIVATE_ADDRESSES"),
+      allowPrivateAddresses: yield* privateAddresses,
       databasePool: yield* databasePool,
       maxOutputLength: defaults.maxOutputLength,
       databaseTimeoutMillis

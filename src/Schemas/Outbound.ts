@@ -2,7 +2,9 @@ import * as Schema from "effect/Schema"
 
 /** An address that the service does not connect to, in words for the user who set it. */
 export class AddressRefused extends Schema.TaggedError<AddressRefused>()("AddressRefused", {
-  error: Schema.String
+  error: Schema.String,
+  /** There is no such host, or none that may be asked, which is told apart to nobody; it may be otherwise later. */
+  isAway: Schema.optionalKey(Schema.Boolean)
 }) {}
 
 /** The refusal at the bottom of a failed request, if that is why it failed. */

@@ -2,6 +2,7 @@ import * as Result from "effect/Result"
 import * as DatabaseUrl from "./DatabaseUrl.ts"
 import * as ModelList from "./ModelList.ts"
 import * as Networks from "./Networks.ts"
+import * as PrivateAddresses from "./PrivateAddresses.ts"
 import { isApiKey, isBaseUrl, mostOutputTokens, Provider } from "./ProviderKey.ts"
 import { readQuotas } from "./QuotaSetting.ts"
 import { isSealingKey, keyForm } from "./SealingKey.ts"
@@ -243,9 +244,14 @@ const work = {
     300,
     86_400
   ),
-  AGENTD_ALLOW_PRIVATE_ADDRESSES: flag("whether addresses that users set may lie in private networks", {
-    fallback: false
-  })
+  AGENTD_ALLOW_PRIVATE_ADDRESSES: text(
+    "which private networks addresses that users set may lie in ([models.md](models.md#where-the-service-connects-to))",
+    {
+      form: "`true`, `false`, or networks, addresses and names: `10.1.0.0/16,localhost`",
+      problem: PrivateAddresses.problemOf,
+      fallback: "false"
+    }
+  )
 } as const satisfies Readonly<Record<string, Setting>>
 
 /** The operator's models, for every workspace without its own. */

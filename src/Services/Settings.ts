@@ -58,8 +58,8 @@ export interface SettingsShape {
   readonly anonymousPerMinute: number
   /** The peers whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: Networks
-  /** Whether addresses that users set may lie in private networks (`AGENTD_ALLOW_PRIVATE_ADDRESSES`). */
-  readonly allowPrivateAddresses: boolean
+  /** Whether addresses that users set may lie in private networks, or the list of those (`AGENTD_ALLOW_PRIVATE_ADDRESSES`). */
+  readonly allowPrivateAddresses: boolean | string
   /** The longest text that one run or chat turn may produce, in UTF-16 code units. */
   readonly maxOutputLength: number
   /** How many connections to a PostgreSQL this process may open. */
@@ -100,7 +100,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     ratePerMinute: whole("AGENTD_RATE_PER_MINUTE"),
     anonymousPerMinute: whole("AGENTD_ANONYMOUS_PER_MINUTE"),
     trustedProxies: none,
-    allowPrivateAddresses: settings.AGENTD_ALLOW_PRIVATE_ADDRESSES.fallback,
+    allowPrivateAddresses: false,
     maxOutputLength: 1_000_000,
     databasePool: whole("AGENTD_DATABASE_POOL"),
     databaseTimeoutMillis: time("AGENTD_DATABASE_TIMEOUT_SECONDS")

@@ -87,6 +87,25 @@ describe("/api/connectors/{id}", () => {
     }).pipe(Effect.provide(layerOffline()))
   )
 
+  it.live("says the same of a name that does not exist and of one inside, whatever is asked", () =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      for (const host of ["nowhere.invalid", "localhost", "127.0.0.1"]) {
+        const { ask } = yield* makeSubject(mcp(`http://${host}:4000/mcp`))
+        for (const [method, path] of [
+          ["POST", "/check"],
+          ["GET", "/health"],
+          ["GET", "/tools"]
+        ] as const) {
+          const answer = { ...(yield* ask(method, path)), checkedAt: null }
+          told.push(`${path} ${JSON.stringify(answer).replaceAll(host, "HOST")}`)
+        }
+      }
+      assert.lengthOf(new Set(told), 3)
+      assert.include(told[0], '"address_not_allowed","message":"HOST is no known host, or one in a private')
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.live("has no tools and no error where there is no server", () =>
     Effect.gen(function* () {
       const { ask } = yield* makeSubject({ providerId: "unheard-of" })

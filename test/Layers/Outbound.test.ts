@@ -1,4 +1,6 @@
 import { once } from "node:events"
+import type { LookupFunction } from "node:net"
+import { inspect } from "node:util"
 import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -8,49 +10,50 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Client from "../../src/Layers/Outbound/Client.ts"
+import type { Refusal } from "../../src/Layers/Outbound/Guard.ts"
 import * as OutboundOfProcess from "../../src/Layers/Outbound.ts"
+import { allowedBy } from "../../src/Schemas/PrivateAddresses.ts"
 import { Outbound } from "../../src/Services/Outbound.ts"
 import { Settings } from "../../src/Services/Settings.ts"
+import { makeLog } from "../support/Log.ts"
 import { failure, hello, names, refusal, serve, text } from "./Outbound/Servers.ts"
 
 /** The service of a process, until the test ends. */
-const outbound = (allowPrivateAddresses: boolean) =>
+const outbound = (allowPrivateAddresses: boolean | string) =>
   OutboundOfProcess.layer.pipe(
     Layer.provide(Layer.succeed(Settings, { ...Settings.defaults, allowPrivateAddresses })),
     Layer.build,
     Effect.map((context) => Context.get(context, Outbound))
   )
 
-const hint = "set AGENTD_ALLOW_PRIVATE_ADDRESSES=true to allow it"
+const hint =
+  "is no known host, or one in a private network that AGENTD_ALLOW_PRIVATE_ADDRESSES does not allow"
 
 /** As on the public internet, 127.0.0.1 being a public address and all others private ones. */
 const isAllowed = (address: string) => address === "127.0.0.1"
 
 describe("the guarded way out", () => {
   for (const [host, subject] of [
-    ["127.0.0.1", "127.0.0.1 is"],
-    ["localhost", "localhost leads to"],
-    ["LOCALHOST", "localhost leads to"],
-    ["[::1]", "::1 is"],
-    ["2130706433", "127.0.0.1 is"],
-    ["0x7f.1", "127.0.0.1 is"],
-    ["0177.0.0.1", "127.0.0.1 is"],
-    ["127.1", "127.0.0.1 is"],
-    ["127.0.0.1.", "127.0.0.1 is"],
-    ["１２７.0.0.1", "127.0.0.1 is"],
-    ["[::ffff:127.0.0.1]", "::ffff:7f00:1 is"],
-    ["[64:ff9b::127.0.0.1]", "64:ff9b::7f00:1 is"],
-    ["0", "0.0.0.0 is"],
-    ["169.254.169.254", "169.254.169.254 is"]
+    ["127.0.0.1", "127.0.0.1"],
+    ["localhost", "localhost"],
+    ["LOCALHOST", "localhost"],
+    ["[::1]", "::1"],
+    ["2130706433", "127.0.0.1"],
+    ["0x7f.1", "127.0.0.1"],
+    ["0177.0.0.1", "127.0.0.1"],
+    ["127.1", "127.0.0.1"],
+    ["127.0.0.1.", "127.0.0.1"],
+    ["１２７.0.0.1", "127.0.0.1"],
+    ["[::ffff:127.0.0.1]", "::ffff:7f00:1"],
+    ["[64:ff9b::127.0.0.1]", "64:ff9b::7f00:1"],
+    ["0", "0.0.0.0"],
+    ["169.254.169.254", "169.254.169.254"]
   ] as const) {
     it.effect(`refuses ${host}`, () =>
       Effect.gen(function* () {
         const { port, received } = yield* serve(hello)
         const { guarded } = yield* outbound(false)
-        assert.strictEqual(
-          yield* refusal(guarded(`http://${host}:${port}/`)),
-          `${subject} an address in a private network; ${hint}`
-        )
+        assert.strictEqual(yield* refusal(guarded(`http://${host}:${port}/`)), `${subject} ${hint}`)
         assert.lengthOf(received, 0)
       })
     )
@@ -61,9 +64,9 @@ describe("the guarded way out", () => {
       const { guarded } = yield* outbound(false)
       const error = yield* failure(guarded("https://127.0.0.1:4/"))
       assert.instanceOf(error, TypeError)
-      assert.strictEqual(error.message, `127.0.0.1 is an address in a private network; ${hint}`)
+      assert.strictEqual(error.message, `127.0.0.1 ${hint}`)
       const named = yield* Client.make({ isAllowed, lookup: names(["10.9.8.7"]) })
-      assert.include(yield* refusal(named("https://inside.example/")), "inside.example leads to")
+      assert.include(yield* refusal(named("https://inside.example/")), `inside.example ${hint}`)
     })
   )
 
@@ -72,10 +75,7 @@ describe("the guarded way out", () => {
       const { port, received } = yield* serve(hello)
       const guarded = yield* Client.make({ isAllowed, lookup: names(["127.0.0.2", "10.9.8.7", "fd00::1"]) })
       const error = yield* failure(guarded(`http://inside.example:${port}/`))
-      assert.strictEqual(
-        yield* refusal(Promise.reject(error)),
-        `inside.example leads to an address in a private network; ${hint}`
-      )
+      assert.strictEqual(yield* refusal(Promise.reject(error)), `inside.example ${hint}`)
       assert.notMatch(JSON.stringify(error, Object.getOwnPropertyNames(error)), /127\.0|10\.9|fd00/)
       assert.lengthOf(received, 0)
     })
@@ -100,21 +100,86 @@ describe("the guarded way out", () => {
       const guarded = yield* Client.make({ isAllowed, lookup: names(["127.0.0.1"], ["127.0.0.2"]) })
       const address = `http://rebinding.example:${port}/`
       assert.strictEqual(yield* text(guarded(address)), "hello")
-      assert.include(yield* refusal(guarded(address)), "rebinding.example leads to")
+      assert.include(yield* refusal(guarded(address)), `rebinding.example ${hint}`)
       assert.lengthOf(received, 1)
     })
   )
 
-  it.effect("does not call it a refusal when a name has no address or nobody listens", () =>
+  it.effect("says the same of a name that does not exist, and the difference to the operator alone", () =>
     Effect.gen(function* () {
       const unknown = Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" })
-      const guarded = yield* Client.make({ isAllowed, lookup: (_, __, callback) => callback(unknown, []) })
-      const error = yield* failure(guarded("http://nowhere.example/"))
-      assert.instanceOf(error, TypeError)
-      assert.strictEqual(error.cause, unknown)
-      const closed = yield* failure(guarded("http://127.0.0.1:4/"))
+      const told: Array<Refusal> = []
+      const onRefusal = (refusal: Refusal) => void told.push(refusal)
+      const make = (lookup: LookupFunction) => Client.make({ isAllowed, lookup, onRefusal })
+      const nowhere = yield* make((_, __, callback) => callback(unknown, []))
+      const bare = yield* make((_, __, callback) => callback(null, []))
+      const inside = yield* make(names(["10.9.8.7", "fd00::1"]))
+      const errors = yield* Effect.forEach([nowhere, bare, inside], (guarded) =>
+        failure(guarded("http://some.example/"))
+      )
+      for (const error of errors) {
+        assert.instanceOf(error, TypeError)
+        assert.strictEqual(error.message, `some.example ${hint}`)
+      }
+      const seen = errors.map((error) =>
+        inspect(error, { depth: 9, showHidden: true }).replace(/^ +at .*$/gmu, "")
+      )
+      assert.lengthOf(new Set(seen), 1)
+      assert.deepStrictEqual(
+        told.map(({ found, host }) => [host, found]),
+        [
+          ["some.example", "ENOTFOUND"],
+          ["some.example", "no address"],
+          ["some.example", "10.9.8.7, fd00::1"]
+        ]
+      )
+      const closed = yield* failure(inside("http://127.0.0.1:4/"))
       assert.instanceOf(closed, TypeError)
       assert.include(String(closed.cause), "ECONNREFUSED")
+    })
+  )
+
+  it.effect("logs why, with what was found", () => {
+    const log = makeLog()
+    return Effect.gen(function* () {
+      const { guarded } = yield* outbound(false)
+      yield* refusal(guarded("http://localhost:4/"))
+      yield* refusal(guarded("http://10.9.8.7:4/"))
+      const facts = log.facts()
+      assert.lengthOf(facts, 2)
+      assert.match(JSON.stringify(facts[0]), /"host":"localhost","found":"[^"]*(?:127\.0\.0\.1|::1)/u)
+      assert.deepInclude(facts[1], { level: "INFO", host: "10.9.8.7", found: "10.9.8.7" })
+    }).pipe(Effect.provide(log.layer))
+  })
+
+  it.effect("lets listed networks and names through alone, and metadata never by the way", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serve(hello)
+      const { guarded } = yield* outbound("127.0.0.0/8")
+      for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"]) {
+        assert.strictEqual(yield* text(guarded(`http://${host}:${port}/`)), "hello")
+      }
+      assert.strictEqual(yield* refusal(guarded(`http://0.0.0.0:${port}/`)), `0.0.0.0 ${hint}`)
+      const other = (yield* outbound("10.1.0.0/16")).guarded
+      assert.strictEqual(yield* refusal(other(`http://127.0.0.1:${port}/`)), `127.0.0.1 ${hint}`)
+      const all = (yield* outbound(true)).guarded
+      for (const [host, shown] of [
+        ["169.254.169.254", "169.254.169.254"],
+        ["[::ffff:169.254.169.254]", "::ffff:a9fe:a9fe"],
+        ["[fd00:ec2::254]", "fd00:ec2::254"],
+        ["0xa9fea9fe", "169.254.169.254"]
+      ]) {
+        assert.strictEqual(yield* refusal(all(`http://${host}/latest/`)), `${shown} ${hint}`)
+      }
+      // After DNS as well.
+      const isAllowedBy = allowedBy(true, () => false)
+      const rebinding = yield* Client.make({ isAllowed: isAllowedBy, lookup: names(["169.254.169.254"]) })
+      assert.strictEqual(yield* refusal(rebinding("http://inside.example/")), `inside.example ${hint}`)
+      const named = yield* Client.make({ isAllowed: isAllowedBy, lookup: names(["127.0.0.1"]) })
+      assert.strictEqual(
+        yield* refusal(named(`http://metadata.google.internal:${port}/`)),
+        `metadata.google.internal ${hint}`
+      )
     })
   )
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Environment from "../../src/Layers/Environment.ts"
 import { sentenceOf } from "../../src/Layers/Runtime.ts"
-import { address, database, layer, logging } from "../../src/Layers/Settings.ts"
+import { address, allowLostSecrets, database, layer, logging } from "../../src/Layers/Settings.ts"
 import { settings } from "../../src/Schemas/SettingsTable.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
 
@@ -125,12 +125,35 @@ describe("the settings of a process", () => {
     })
   )
 
-  it.effect("that are true or false are nothing else", () =>
+  it.effect("say which private networks may be reached", () =>
     Effect.gen(function* () {
       const name = "AGENTD_ALLOW_PRIVATE_ADDRESSES"
-      assert.isTrue((yield* read({ [name]: "true" })).allowPrivateAddresses)
+      for (const [value, expected] of [
+        ["true", true],
+        ["false", false],
+        ["", false],
+        ["10.1.0.0/16,localhost", "10.1.0.0/16,localhost"]
+      ] as const) {
+        assert.strictEqual((yield* read({ [name]: value })).allowPrivateAddresses, expected)
+      }
+      for (const value of ["True", "10.1.0.0/33", "10.1.0.0/16;localhost"]) {
+        assert.strictEqual(
+          yield* refusal({ [name]: value }),
+          `${name} must be true, false, or networks (10.1.0.0/16), addresses and names, separated by commas`
+        )
+      }
+    })
+  )
+
+  it.effect("that are true or false are nothing else", () =>
+    Effect.gen(function* () {
+      const name = "AGENTD_ALLOW_LOST_SECRETS"
+      const readFlag = (value: string) =>
+        Effect.provide(allowLostSecrets, Environment.layer({ [name]: value }))
+      assert.isTrue(yield* readFlag("true"))
       for (const value of ["True", "1", "yes", " true", "on"]) {
-        assert.strictEqual(yield* refusal({ [name]: value }), `${name} must be true or false`)
+        const sentence = sentenceOf(yield* Effect.flip(readFlag(value)))
+        assert.strictEqual(sentence, `${name} must be true or false`)
       }
     })
   )

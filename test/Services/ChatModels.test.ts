@@ -176,16 +176,23 @@ describe("Chat over models", () => {
     }).pipe(Effect.provide(layerWith({})))
   )
 
-  it.live("does not ask a private address that a user has set", () =>
+  it.live("does not ask a private address that a user has set, and says what it says of unknown names", () =>
     Effect.gen(function* () {
       const { received, url } = yield* makeProvider
       const chat = yield* Chat
       const keys = yield* ProviderKeys
       const { user, workspaceId } = yield* makeTenant()
-      const key = { name: "k", provider: "openai", model: "m", apiKey: "key" } as const
-      yield* keys.create(user, { ...key, workspaceId, baseUrl: url })
-      const last = (yield* collect(chat.send(user, { workspaceId, content: "hi" }))).at(-1)
-      assert.deepInclude(last?.event === "error" ? last.data : {}, { code: "inference_bad_request" })
+      const key = { name: "k", provider: "openai", model: "m", apiKey: "key", workspaceId } as const
+      const endOf = Effect.fnUntraced(function* (baseUrl: string) {
+        const { id: providerKeyId } = yield* keys.create(user, { ...key, baseUrl })
+        const last = (yield* collect(chat.send(user, { workspaceId, content: "hi", providerKeyId }))).at(-1)
+        assert.strictEqual(last?.event, "error")
+        return JSON.stringify(last?.data).replaceAll(new URL(baseUrl).hostname, "HOST")
+      })
+      const ends = yield* Effect.forEach([url, "http://nowhere.invalid/v1"], endOf, { concurrency: 2 })
+      assert.include(ends[0], "inference_unreachable")
+      assert.include(ends[0], "HOST is no known host, or one in a private network")
+      assert.strictEqual(ends[0], ends[1])
       assert.deepStrictEqual(received, [])
     }).pipe(Effect.provide(layerWith({}, false)))
   )

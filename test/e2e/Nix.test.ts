@@ -20,6 +20,8 @@ const mistakes: ReadonlyArray<readonly [file: string, from: string, to: string, 
     "lets V8 compile"
   ],
   ["nix/module.nix", "drainSeconds + 20", "15", "waits for the drain"],
+  ["nix/module.nix", "cfg.memory * 9 / 10", "cfg.memory", "is bounded"],
+  ["nix/module.nix", "TasksMax = 256", "TasksMax = 0", "is bounded"],
   ["nix/module.nix", "RestartSec = 2", "RestartSec = 0", "comes back"],
   ["nix/module.nix", 'online.target" ] ++', 'online.target" ]; wantedBy_ =', "starts after its database"],
   ["nix/module.nix", "LoadCredential =", "SetCredential =", "LoadCredential"],

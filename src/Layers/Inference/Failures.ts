@@ -30,7 +30,13 @@ const said = 300
  */
 export const failureOf = (raw: unknown, { hasBegun, now, scrub }: FailureContext): Failure => {
   const refusal = refusalOf(raw)
-  if (refusal !== undefined) return finally_("bad_request", scrub(`baseUrl: ${refusal.error}`))
+  if (refusal !== undefined) {
+    const told = finally_(
+      refusal.isAway === true ? "unreachable" : "bad_request",
+      scrub(`baseUrl: ${refusal.error}`)
+    )
+    return { ...told, isRetryable: refusal.isAway === true }
+  }
   if (isTooLarge(raw)) return finally_("unknown", tooLarge)
   const { body, headers, message, name, status, type } = read(raw)
   const reason = reasonOf(status, `${body} ${message} ${type}`, name, hasBegun)

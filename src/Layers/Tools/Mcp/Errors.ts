@@ -27,7 +27,17 @@ export const failureOf = (
   switch (reason._tag) {
     case "TransportError": {
       const refusal = refusalOf(error)
-      if (refusal !== undefined) return broken("refused", scrub(refusal.error))
+      if (refusal !== undefined) {
+        const told = scrub(refusal.error)
+        return refusal.isAway === true
+          ? new McpFailure({
+              reason: "unreachable",
+              error: told,
+              isUnsent: true,
+              code: "address_not_allowed"
+            })
+          : broken("refused", told)
+      }
       return hasFailedWhole(reason.description)
         ? new McpFailure({
             reason: "unreachable",
