@@ -52,6 +52,12 @@ export interface Executions {
   }) => Effect.Effect<void>
 }
 
+/** Interrupts who asks when the lease of this very execution has ended, or it is lost. */
+const leaseOf = (capacity: () => Capacity.Capacity, run: StoredRun) =>
+  Effect.flatMap(monotonicMillis, (at) =>
+    Capacity.isOurs(capacity(), run, at) ? Effect.void : Effect.interrupt
+  )
+
 export const make: (options: {
   readonly most: number
   readonly leaseMillis: number
@@ -92,14 +98,12 @@ export const make: (options: {
       return Effect.andThen(listener?.end ?? Effect.void, freed(wasFull))
     })
 
-  const whileOurs = (run: StoredRun) =>
-    Effect.flatMap(monotonicMillis, (at) =>
-      Capacity.isOurs(capacity, run, at) ? Effect.void : Effect.interrupt
-    )
-
   const fork = (run: StoredRun, listener: EventListener | undefined) =>
     execute(run, listener).pipe(
-      Effect.provideService(Lease, whileOurs(run)),
+      Effect.provideService(
+        Lease,
+        leaseOf(() => capacity, run)
+      ),
       Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an execution broke off", cause)

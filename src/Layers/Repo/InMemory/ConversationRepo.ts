@@ -5,10 +5,10 @@ import { type StoredConversation, toConversation, toPreview } from "../../../Sch
 import { isTerminal } from "../../../Schemas/Run.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import * as Metrics from "../../../Services/Metrics.ts"
+import * as Begin from "./ConversationRepo/Begin.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
-import * as Claims from "./RunRepo/Claims.ts"
 import { removeRun, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -17,8 +17,6 @@ export const layer = Layer.effect(
     const { guard, tables } = yield* Store
     const { agents, conversations, messages, runs, traces, turns } = tables
 
-    const claims = Claims.make(tables)
-
     const withAgent = (conversation: Omit<StoredConversation, "agent">): StoredConversation => {
       const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
       return { ...conversation, agent: agent ? { id: agent.id, name: agent.name } : null }
@@ -26,6 +24,7 @@ export const layer = Layer.effect(
 
     return guard(
       ConversationRepo.of({
+        ...Begin.make(tables),
         ...Messages.make(tables),
         insert: (conversation) =>
           unlessGone(tables, conversation, () => void conversations.set(conversation.id, conversation)),
@@ -61,23 +60,6 @@ export const layer = Layer.effect(
             const turnId = turns.get(id) ?? null
             turns.delete(id)
             return Effect.as(Metrics.countEnds("turn", "CANCELLED", ended), Option.some({ turnId }))
-          }),
-        begin: ({ conversation, first, message, run }, { isNew, mostPending, start }) =>
-          Effect.suspend(() => {
-            const { agentId, id, updatedAt } = conversation
-            const before = conversations.get(id)
-            if (!isNew && (before === undefined || turns.has(id))) return Effect.succeedNone
-            return Effect.map(claims.insert(run, start, [[first]], mostPending), (isStarted) => {
-              turns.set(id, run.id)
-              conversations.set(
-                id,
-                before === undefined
-                  ? conversation
-                  : { ...before, agentId: agentId ?? before.agentId, updatedAt }
-              )
-              messages.set(id, [...(messages.get(id) ?? []), message])
-              return Option.some(isStarted)
-            })
           }),
         claimTurn: (id, turnId) =>
           Effect.sync(() => {
