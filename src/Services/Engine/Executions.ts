@@ -58,6 +58,16 @@ const leaseOf = (capacity: () => Capacity.Capacity, run: StoredRun) =>
     Capacity.isOurs(capacity(), run, at) ? Effect.void : Effect.interrupt
   )
 
+/** It may ask for its lease (`Lease`), and how it broke off is told. */
+const underLease = (execution: Effect.Effect<void, OwnershipLost>, lease: Effect.Effect<void>) =>
+  execution.pipe(
+    Effect.provideService(Lease, lease),
+    Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an execution broke off", cause)
+    )
+  )
+
 export const make: (options: {
   readonly most: number
   readonly leaseMillis: number
@@ -99,15 +109,10 @@ export const make: (options: {
     })
 
   const fork = (run: StoredRun, listener: EventListener | undefined) =>
-    execute(run, listener).pipe(
-      Effect.provideService(
-        Lease,
-        leaseOf(() => capacity, run)
-      ),
-      Effect.catchTag("OwnershipLost", () => Effect.logInfo("a run was taken over or cancelled")),
-      Effect.catchCause((cause) =>
-        Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an execution broke off", cause)
-      ),
+    underLease(
+      execute(run, listener),
+      leaseOf(() => capacity, run)
+    ).pipe(
       Effect.ensuring(ended(run, listener)),
       Effect.annotateLogs({ runId: run.id }),
       DatabaseWait.apart,
