@@ -154,9 +154,11 @@ export const suite = (it: It) =>
           assert.deepStrictEqual(yield* storedOf(turn), nothing)
         }
         assert.deepStrictEqual(yield* found(existing.id), existing)
-        // It is as free as it was.
+        // It is as free as it was; one that is not says that first.
         const turn = yield* make(3, existing)
         assert.deepStrictEqual(yield* conversations.begin(turn, { isNew: false }), Option.some(false))
+        const busy = yield* make(4, existing)
+        assert.deepStrictEqual(yield* conversations.begin(busy, { isNew: false, ...most }), Option.none())
       })
     )
 

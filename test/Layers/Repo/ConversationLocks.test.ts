@@ -3,8 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import type { StoredConversation } from "../../../src/Schemas/Conversation.ts"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { ConversationId, MessageId, RunId } from "../../../src/Schemas/Ids.ts"
+import type { StoredRun } from "../../../src/Schemas/Run.ts"
+import { type NumberedEvent, thinking } from "../../../src/Schemas/RunEvent.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
 import { Ids } from "../../../src/Services/Ids.ts"
@@ -30,6 +33,20 @@ const remove = (id: ConversationId) =>
   Effect.flatMap(ConversationRepo, (conversations) => conversations.remove(id))
 const finish = (execution: Execution) =>
   Effect.flatMap(RunRepo, (runs) => runs.finish(execution, completed, times))
+
+const conversationOf = (id: ConversationId) =>
+  Effect.flatMap(ConversationRepo, (conversations) => Effect.map(conversations.find(id), Option.getOrThrow))
+
+/** A message to a conversation begins that turn; false where it can't. */
+const beginOf = Effect.fnUntraced(function* (conversation: StoredConversation, run: StoredRun) {
+  const message = yield* newMessage().pipe(Effect.provide(Ids.layer))
+  const first: NumberedEvent = { id: 1, event: thinking }
+  const begun = yield* (yield* ConversationRepo).begin(
+    { conversation, message, run, first },
+    { isNew: false, start: { worker: "w", leaseMillis: minute, perWorkspace: 1_000 } }
+  )
+  return Option.getOrElse(begun, () => false)
+})
 
 /**
  * A transaction that has the run of a turn and then does `then`, while the conversation is being removed, which
@@ -97,6 +114,32 @@ const suite = () => {
       })
   )
 
+  it.live(
+    "a message is sent while somebody has its conversation, who then counts a run of the workspace",
+    () =>
+      Effect.gen(function* () {
+        const { on } = yield* makeNodes(2)
+        const turn = yield* on(0, makeTurn)
+        yield* on(0, finish(turn.execution))
+        const next = { ...turn.run, id: `${turn.run.id}_next` as RunId }
+        const begin = beginOf(yield* on(0, conversationOf(turn.id)), next)
+        // As the end of a turn does.
+        const ending = Effect.gen(function* () {
+          const sql = yield* PgClient
+          yield* sql`select from conversations where id = ${turn.id} for update`
+          const beginning = yield* Effect.forkDetach(on(1, begin))
+          yield* on(1, Postgres.untilWaiting(1))
+          yield* sql`select from run_slots where workspace_id = ${turn.run.workspaceId} for update`
+          return beginning
+        }).pipe(Effect.orDie)
+        const beginning = yield* on(
+          0,
+          Effect.flatMap(Transaction, (transaction) => transaction.atomically(ending))
+        )
+        assert.isTrue(yield* Fiber.join(beginning))
+      })
+  )
+
   it.live("a conversation is removed twice at once, while another turn would begin in it", () =>
     Effect.gen(function* () {
       const { on } = yield* makeNodes(4)
@@ -104,23 +147,13 @@ const suite = () => {
       yield* on(0, finish(turn.execution))
       // In front of the one that is over, in the order in which runs are locked.
       const next = { ...turn.run, id: `turn_0${turn.run.id.slice(5)}` as RunId }
-      const begin = Effect.gen(function* () {
-        const begun = yield* (yield* ConversationRepo).claimTurn(turn.id, next.id)
-        if (begun)
-          yield* (yield* RunRepo).insert(next, { worker: "w", leaseMillis: minute, perWorkspace: 1_000 })
-        return begun
-      })
+      const begin = beginOf(yield* on(0, conversationOf(turn.id)), next)
       const holding = Effect.gen(function* () {
         const sql = yield* PgClient
         yield* sql`select from conversations where id = ${turn.id} for update`.pipe(Effect.orDie)
         const first = yield* Effect.forkDetach(on(1, remove(turn.id)))
         yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
-        const beginning = yield* Effect.forkDetach(
-          on(
-            2,
-            Effect.flatMap(Transaction, (transaction) => transaction.atomically(begin))
-          )
-        )
+        const beginning = yield* Effect.forkDetach(on(2, begin))
         yield* Effect.orDie(on(1, Postgres.untilWaiting(2)))
         const second = yield* Effect.forkDetach(on(3, remove(turn.id)))
         yield* Effect.orDie(on(1, Postgres.untilWaiting(3)))
