@@ -3,7 +3,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { CronFire } from "../Schemas/CronFire.ts"
-import { CreateCronJob, CronJob, PreviewSchedule, UpdateCronJob } from "../Schemas/CronJob.ts"
+import { CreateCronJob, CronJob, CronJobMaker, PreviewSchedule, UpdateCronJob } from "../Schemas/CronJob.ts"
 import { CronJobId } from "../Schemas/Ids.ts"
 import { Run } from "../Schemas/Run.ts"
 import { Timestamp } from "../Schemas/Timestamp.ts"
@@ -47,7 +47,8 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Update a cron job, or switch it on or off",
-        description: "An absent field stays; `null` clears `description` and `agentId`."
+        description:
+          "An absent field stays; `null` clears `description` and `agentId`. Whoever switches on a job whose maker is no member any more answers for it from then on."
       })
     ),
     HttpApiEndpoint.post("preview", "/api/cron-jobs/preview", {
@@ -93,6 +94,30 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
         description:
           "`outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off.",
         transform: pages.transform,
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.get("maker", "/api/cron-jobs/:id/maker", {
+      params: { id: pathId<CronJobId>() },
+      success: data(CronJobMaker),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read who answers for a cron job",
+        description:
+          "Who made it, took it over, or switched it on when nobody answered for it; null: unknown, and nothing stops it. When that user leaves the workspace, is removed, disabled or deleted, the job is switched off: `stoppedAt` and `stopReason` say so until it is switched on.",
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.post("takeOver", "/api/cron-jobs/:id/take-over", {
+      params: { id: pathId<CronJobId>() },
+      success: data(CronJob),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Answer for a cron job from now on, by an owner",
+        description:
+          "A job that was stopped because of its maker is switched on, counted from now; one that somebody switched off stays off.",
         ...extension
       })
     ),

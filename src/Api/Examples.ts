@@ -46,6 +46,8 @@ const values: Readonly<Record<string, Schema.Json>> = {
   description: "Finds out and sums up",
   systemPrompt: "You answer in three sentences and name your sources.",
   isActive: true,
+  isMember: true,
+  isPending: false,
   key: "answer_language",
   value: "German",
   category: "preference",

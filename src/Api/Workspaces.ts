@@ -6,7 +6,7 @@ import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import { WorkspaceUsage } from "../Schemas/QuotaUsage.ts"
 import { AddMember, CreateWorkspace, Member, UpdateWorkspace, WorkspaceView } from "../Schemas/Workspace.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { NotFound } from "./Errors.ts"
+import { NotFound, RateLimited } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, pathId, removed } from "./Fields.ts"
 
@@ -66,19 +66,19 @@ export const Workspaces = HttpApiGroup.make("workspaces")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "List the members of a workspace, oldest first",
-        description: "Owners and members alike see who else there is."
+        description: "Owners and members alike see who else there is, and who is invited; others get a 404."
       })
     ),
     HttpApiEndpoint.post("addMember", `${workspaces}/:id/members`, {
       params: { id: pathId<WorkspaceId>() },
       payload: AddMember,
       success: created(Member),
-      error: NotFound
+      error: [NotFound, RateLimited]
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Add a user by e-mail, or change its role, by an owner",
         description:
-          "The user must exist. Adding somebody who is there already changes the role; the last owner stays one."
+          "Whoever has this e-mail, now or one day, may use the workspace at once and is shown as `isPending` until then: nobody is told whether there is such a user. Adding somebody who is there already changes the role; the last owner stays one, and who is pending is none yet. A workspace has 1,000 members at most; a user invites 60 at once and then one a minute."
       })
     ),
     HttpApiEndpoint.delete("removeMember", `${workspaces}/:id/members/:userId`, {
@@ -89,7 +89,7 @@ export const Workspaces = HttpApiGroup.make("workspaces")
       OpenApi.annotations({
         summary: "Remove a member, by an owner, or leave",
         description:
-          "Their tokens find the workspace no more, at once. The last owner can't be removed, nor leave."
+          "Their tokens find the workspace no more, at once, and the cron jobs that they answer for are switched off. The last owner can't be removed, nor leave. An invitation ends by its id."
       })
     )
   )

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import { AgentReference } from "./Agent.ts"
-import { AgentId, CronJobId, ProjectId, WorkspaceId } from "./Ids.ts"
+import { AgentId, CronJobId, ProjectId, UserId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -84,16 +84,65 @@ export type PreviewSchedule = typeof PreviewSchedule.Type
 /** How many instants a preview shows when the caller does not say. */
 export const defaultPreviewCount = 5
 
+/** Why a job was stopped: its maker is no member any more, or may not sign in. */
+export const StopReason = Schema.Literals(["maker_left", "maker_disabled"])
+export type StopReason = typeof StopReason.Type
+
+/** Who answers for a job: who made it, took it over, or switched it on when nobody did; null: unknown. */
+const maker = {
+  createdBy: Schema.NullOr(UserId),
+  /** Since when it is off because of its maker. */
+  stoppedAt: Schema.NullOr(Timestamp),
+  stopReason: Schema.NullOr(StopReason)
+}
+
 /** A job as it is stored: with the next instant at which it is due, none while it is switched off. */
-export const StoredCronJob = Schema.Struct({ ...CronJob.fields, nextFireAt: Schema.NullOr(Timestamp) })
+export const StoredCronJob = Schema.Struct({
+  ...CronJob.fields,
+  ...maker,
+  nextFireAt: Schema.NullOr(Timestamp)
+})
 export type StoredCronJob = typeof StoredCronJob.Type
 
-export const toCronJob = ({ nextFireAt: _, ...job }: StoredCronJob): CronJob => job
+export const toCronJob = (stored: StoredCronJob): CronJob => {
+  const { createdBy: _, nextFireAt: _next, stopReason: _reason, stoppedAt: _at, ...job } = stored
+  return job
+}
+
+export const CronJobMaker = Schema.Struct({
+  ...maker,
+  createdBy: Schema.NullOr(
+    Schema.Struct({
+      userId: UserId,
+      email: Schema.NullOr(Schema.String).annotate({ description: "Null: the user is gone." })
+    })
+  ),
+  isMember: Schema.Boolean.annotate({ description: "Whether the maker may use the workspace now." })
+}).annotate({ identifier: "CronJobMaker" })
+export type CronJobMaker = typeof CronJobMaker.Type
+
+/** Whether a job is off because of its maker. A node of an older version switches on without a word of that. */
+export const isStopped = ({ isActive, stoppedAt }: StoredCronJob): boolean => !isActive && stoppedAt !== null
+
+/** `profile` is of the maker; none: that user is gone. */
+export const toCronJobMaker = (
+  job: StoredCronJob,
+  profile: { readonly email: string; readonly isMember: boolean } | undefined
+): CronJobMaker => {
+  const [stoppedAt, stopReason] = isStopped(job) ? [job.stoppedAt, job.stopReason] : [null, null]
+  const createdBy = job.createdBy === null ? null : { userId: job.createdBy, email: profile?.email ?? null }
+  return { createdBy, isMember: profile?.isMember ?? false, stoppedAt, stopReason }
+}
 
 /** A job that is to be stored: switched on, first due at `nextFireAt`. */
 export const newCronJob = (
   input: CreateCronJob,
-  given: { readonly id: CronJobId; readonly at: Date; readonly nextFireAt: Date | null }
+  given: {
+    readonly id: CronJobId
+    readonly at: Date
+    readonly createdBy: UserId
+    readonly nextFireAt: Date | null
+  }
 ): Omit<StoredCronJob, "agent"> => ({
   id: given.id,
   workspaceId: input.workspaceId,
@@ -105,6 +154,9 @@ export const newCronJob = (
   timezone: input.timezone ?? defaultTimezone,
   isActive: true,
   agentId: input.agentId ?? null,
+  createdBy: given.createdBy,
+  stoppedAt: null,
+  stopReason: null,
   nextFireAt: given.nextFireAt,
   createdAt: given.at,
   updatedAt: given.at
@@ -118,6 +170,7 @@ export const newCronJob = (
 export const planUpdate = (job: StoredCronJob, patch: UpdateCronJob) => {
   const { isActive, schedule, timezone } = { ...job, ...patch }
   const countsFromNow = schedule !== job.schedule || timezone !== job.timezone || isActive !== job.isActive
+  const turnsOn = isActive && !job.isActive
   const isAsked = "schedule" in patch || "timezone" in patch || (countsFromNow && isActive)
-  return { countsFromNow, isAsked, isActive, schedule, timezone }
+  return { countsFromNow, isAsked, isActive, schedule, timezone, turnsOn }
 }

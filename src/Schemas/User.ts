@@ -1,3 +1,4 @@
+import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { UserId } from "./Ids.ts"
 import { textProblem } from "./Text.ts"
@@ -13,6 +14,11 @@ export const Email = Schema.String.check(
   )
 ).pipe(Schema.brand("Email"))
 export type Email = typeof Email.Type
+
+const decodeEmail = Schema.decodeUnknownOption(Email)
+
+/** As it is kept, however it was written; none: it is no e-mail address. */
+export const toEmail = (written: string): Option.Option<Email> => decodeEmail(written.trim().toLowerCase())
 
 export const User = Schema.Struct({ id: UserId, email: Email, createdAt: Timestamp })
 export type User = typeof User.Type

@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { ProviderKeyId, UserId, WorkspaceId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
+import type { Email } from "./User.ts"
 
 export const Plan = Schema.Literals(["free", "pro"])
 export type Plan = typeof Plan.Type
@@ -58,23 +59,45 @@ export const UpdateWorkspace = Schema.Struct({
 export type UpdateWorkspace = typeof UpdateWorkspace.Type
 
 export const Member = Schema.Struct({
-  userId: UserId,
+  userId: UserId.annotate({
+    description: "While `isPending` it is that of the invitation, by which this one can be removed later too."
+  }),
   email: Schema.String,
   role: Role,
+  isPending: Schema.Boolean.annotate({
+    description: "Invited, and not been in the workspace yet. Nobody is told whether there is such a user."
+  }),
   createdAt: Timestamp
 }).annotate({ identifier: "Member" })
 export type Member = typeof Member.Type
+
+/** A member with the id of the invitation that it was, null: it never was one. */
+export const StoredMember = Schema.Struct({ ...Member.fields, invitationId: Schema.NullOr(UserId) })
+export type StoredMember = typeof StoredMember.Type
+
+export const toMember = ({ invitationId: _, ...member }: StoredMember): Member => member
+
+/** Who is added by e-mail, under an id that tells nothing of the user. */
+export interface Invitation {
+  readonly id: UserId
+  readonly email: Email
+  readonly role: Role
+  readonly createdAt: Date
+}
 
 export const AddMember = Schema.Struct({ email: text(3, 254), role: Schema.optionalKey(Role) }).annotate({
   identifier: "AddMember"
 })
 export type AddMember = typeof AddMember.Type
 
+/** How many members a workspace has at most, with those who are invited. */
+export const mostMembers = 1_000
+
 /** How many connectors may be active at once; null is no limit (specification, Limits). */
 export const activeConnectorLimit = (plan: Plan): number | null => (plan === "free" ? 5 : null)
 
-/** Whether a user is the only owner, whom a workspace has to keep. */
+/** Whether a user is the only owner, whom a workspace has to keep. Who is only invited is none yet. */
 export const isOnlyOwner = (members: ReadonlyArray<Member>, userId: UserId): boolean => {
-  const owners = members.filter(({ role }) => role === "owner")
+  const owners = members.filter(({ isPending, role }) => role === "owner" && !isPending)
   return owners.length === 1 && owners[0]?.userId === userId
 }

@@ -13,6 +13,10 @@ export const onlyOwner = Effect.suspend(
   () => new Forbidden({ error: "only an owner of the workspace may do this" })
 )
 
+export const notMember = Effect.suspend(
+  () => new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
+)
+
 /** What a user may see, decided in one place (CONTRACT.md section 2, 403 and 404). */
 export class Access extends Context.Service<
   Access,
@@ -21,6 +25,12 @@ export class Access extends Context.Service<
     readonly member: (user: User, id: WorkspaceId) => Effect.Effect<Role, Forbidden | Unavailable>
     /** For what an owner alone may do in a workspace that the caller named. */
     readonly owner: (user: User, id: WorkspaceId) => Effect.Effect<void, Forbidden | Unavailable>
+    /** As `visible`, for what an owner alone may do with it: `Forbidden` for other members. */
+    readonly owned: <A extends { readonly workspaceId: WorkspaceId }>(
+      user: User,
+      kind: string,
+      resource: Option.Option<A>
+    ) => Effect.Effect<A, Forbidden | NotFound | Unavailable>
     /**
      * For a resource that the caller addressed by its id: it, if it is there and in a workspace of the
      * caller's; otherwise one `NotFound` for both, so that no difference can be seen.
@@ -40,24 +50,31 @@ export class Access extends Context.Service<
         yield* RequestFacts.tell({ workspaceId: id })
         const role = yield* workspaces.role(id, user.id)
         if (Option.isSome(role)) return role.value
-        return yield* new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
+        return yield* notMember
+      })
+      const seen = Effect.fnUntraced(function* <A extends { readonly workspaceId: WorkspaceId }>(
+        user: User,
+        kind: string,
+        resource: Option.Option<A>
+      ) {
+        if (Option.isNone(resource)) return yield* notFound(kind)
+        const { workspaceId } = resource.value
+        yield* RequestFacts.tell({ workspaceId })
+        const role = yield* workspaces.role(workspaceId, user.id)
+        return Option.isSome(role) ? { found: resource.value, role: role.value } : yield* notFound(kind)
       })
       return Access.of({
         member,
         owner: Effect.fn("Access.owner")(function* (user: User, id: WorkspaceId) {
           if ((yield* member(user, id)) !== "owner") return yield* onlyOwner
         }),
-        visible: Effect.fn("Access.visible")(function* <A extends { readonly workspaceId: WorkspaceId }>(
-          user: User,
-          kind: string,
-          resource: Option.Option<A>
-        ) {
-          if (Option.isNone(resource)) return yield* notFound(kind)
-          const { workspaceId } = resource.value
-          yield* RequestFacts.tell({ workspaceId })
-          const role = yield* workspaces.role(workspaceId, user.id)
-          return Option.isSome(role) ? resource.value : yield* notFound(kind)
-        })
+        owned: Effect.fn("Access.owned")(function* (user, kind, resource) {
+          const { found, role } = yield* seen(user, kind, resource)
+          return role === "owner" ? found : yield* onlyOwner
+        }),
+        visible: Effect.fn("Access.visible")((user, kind, resource) =>
+          Effect.map(seen(user, kind, resource), ({ found }) => found)
+        )
       })
     })
   )

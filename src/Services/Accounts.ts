@@ -5,7 +5,6 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { type AccountCommand, AccountError, type AccountResult, toUserSummary } from "../Schemas/Account.ts"
-import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import { Email, type User } from "../Schemas/User.ts"
@@ -13,6 +12,7 @@ import { isOnlyOwner, newWorkspace, type Plan, type Role, WorkspaceName } from "
 import { makeLists } from "./Accounts/Lists.ts"
 import { makeRemoval } from "./Accounts/Removal.ts"
 import { Auth } from "./Auth.ts"
+import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { TokenRepo } from "./TokenRepo.ts"
@@ -132,7 +132,9 @@ const makeParts = Effect.gen(function* () {
   const createWorkspace = Effect.fnUntraced(function* (name: string, owner: User, plan: Plan) {
     const at = yield* now
     const id = yield* ids.make<WorkspaceId>("workspace")
-    yield* workspaces.insert(newWorkspace({ id, name: yield* nameOf(name), plan, at }), owner.id)
+    const workspace = newWorkspace({ id, name: yield* nameOf(name), plan, at })
+    // What an operator makes counts, and is never refused by a quota.
+    yield* Effect.catchTag(workspaces.insert(workspace, owner.id), "PlanLimitExceeded", Effect.die)
     yield* join(id, owner, "owner", at)
     return id
   })
@@ -149,13 +151,19 @@ const makeParts = Effect.gen(function* () {
 
 /** What commands change of what is there, each within the transaction of its command. */
 const makeChanges = Effect.gen(function* () {
+  const jobs = yield* CronJobRepo
   const tokens = yield* TokenRepo
   const users = yield* UserRepo
   const workspaces = yield* WorkspaceRepo
   const join = yield* makeJoin
 
+  /** The cron jobs of one who is disabled are switched off, and stay so; before the user too, as a removal does. */
   const setDisabled = Effect.fnUntraced(function* ({ email, id }: User, disabled: boolean) {
-    const changed = yield* users.setDisabled(id, disabled ? yield* now : null)
+    const at = yield* now
+    const stop = jobs.stopOf({ userId: id, workspaceId: null }, "maker_disabled", at)
+    if (disabled) yield* stop
+    const changed = yield* users.setDisabled(id, disabled ? at : null)
+    if (disabled) yield* stop
     return Option.isSome(changed) ? toUserSummary(changed.value) : yield* noUser(email)
   })
   const revoke = Effect.fnUntraced(function* (id: TokenId) {
@@ -179,13 +187,9 @@ const makeChanges = Effect.gen(function* () {
 /** Lets a user in who was found before, and may have been deleted since. */
 const makeJoin = Effect.map(WorkspaceRepo, (workspaces) =>
   Effect.fnUntraced(function* (id: WorkspaceId, user: User, role: Role, at: Date) {
-    if (!(yield* withoutLimit(workspaces.addMember(id, user.id, role, at)))) return yield* noUser(user.email)
+    if (!(yield* workspaces.addMember(id, user.id, role, at))) return yield* noUser(user.email)
   })
 )
-
-/** What an operator does counts, and is never refused by a quota. */
-const withoutLimit = <A, E>(effect: Effect.Effect<A, E>) =>
-  Effect.catchTag(effect as Effect.Effect<A, E | PlanLimitExceeded>, "PlanLimitExceeded", Effect.die)
 
 const noUser = (email: string) => failed(`there is no user ${email}`)
 

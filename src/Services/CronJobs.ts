@@ -8,21 +8,30 @@ import { type CronFire, toCronFire } from "../Schemas/CronFire.ts"
 import {
   type CreateCronJob,
   type CronJob,
+  type CronJobMaker,
   defaultPreviewCount,
   defaultTimezone,
   newCronJob,
   type PreviewSchedule,
-  planUpdate,
   toCronJob,
+  toCronJobMaker,
   type UpdateCronJob
 } from "../Schemas/CronJob.ts"
-import { type Forbidden, InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
+import {
+  type Forbidden,
+  type InvalidInput,
+  type NotFound,
+  notFound,
+  type Unavailable
+} from "../Schemas/Errors.ts"
 import type { CronJobId } from "../Schemas/Ids.ts"
 import { nextInstants } from "../Schemas/Schedule.ts"
 import type { User } from "../Schemas/User.ts"
-import { Access } from "./Access.ts"
+import { Access, notMember } from "./Access.ts"
 import { CronFireRepo } from "./CronFireRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
+import { isMakerGone, makeChanges } from "./CronJobs/Changes.ts"
+import { instants } from "./CronJobs/Instants.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import * as Listing from "./Listing.ts"
@@ -30,7 +39,7 @@ import type { WorkspaceFilter } from "./Pages.ts"
 import { orUnknown, References } from "./References.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
-import { Transaction } from "./Transaction.ts"
+import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
 /** What a caller does with cron jobs (specification, Cron jobs). */
 export class CronJobs extends Context.Service<
@@ -54,9 +63,20 @@ export class CronJobs extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<CronFire>, NotFound | Unavailable>
     /** With its ledger; its runs stay, without a job. */
     readonly remove: (user: User, id: CronJobId) => Effect.Effect<void, NotFound | Unavailable>
+    /** Who answers for it, and whether it was stopped because of that one. */
+    readonly maker: (user: User, id: CronJobId) => Effect.Effect<CronJobMaker, NotFound | Unavailable>
+    /**
+     * By an owner, who answers for it from now on. What was stopped because of its maker is switched on, counted from
+     * now; what somebody switched off stays off.
+     */
+    readonly takeOver: (
+      user: User,
+      id: CronJobId
+    ) => Effect.Effect<CronJob, Forbidden | InvalidInput | NotFound | Unavailable>
     /**
      * Changing the schedule or time zone, or switching the job on, counts from now (section 6), by the clock of
-     * the store. Once this has succeeded, nothing is fired by what the job was before.
+     * the store. Once this has succeeded, nothing is fired by what the job was before. Whoever switches on a job whose
+     * maker is no member any more, or unknown, answers for it from then on.
      */
     readonly update: (
       user: User,
@@ -80,7 +100,8 @@ export class CronJobs extends Context.Service<
       const repo = yield* CronJobRepo
       const { quotas } = yield* Settings
       const signals = yield* Signals
-      const transaction = yield* Transaction
+      const workspaces = yield* WorkspaceRepo
+      const changes = yield* makeChanges
 
       const visible = Effect.fnUntraced(function* (user: User, id: CronJobId) {
         return yield* access.visible(user, "cron job", yield* repo.find(id))
@@ -94,8 +115,9 @@ export class CronJobs extends Context.Service<
           const timezone = input.timezone ?? defaultTimezone
           const [nextFireAt] = yield* instants(input.schedule, timezone, yield* fires.now, 1)
           const id = yield* ids.make<CronJobId>("cronJob")
-          const made = newCronJob(input, { id, at, nextFireAt: nextFireAt ?? null })
-          const job = yield* orUnknown(repo.insert(made, quotas.cronJobs))
+          const made = newCronJob(input, { id, at, createdBy: user.id, nextFireAt: nextFireAt ?? null })
+          const inserted = repo.insert(made, quotas.cronJobs)
+          const job = yield* orUnknown(Effect.catchIf(inserted, isMakerGone, () => notMember))
           yield* signals.publish({ type: "cron" })
           return toCronJob(job)
         }),
@@ -115,22 +137,13 @@ export class CronJobs extends Context.Service<
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* Listing.ofPages(repo, filter, filter)
         }),
-        update: Effect.fn("CronJobs.update")((user, id, patch) =>
-          transaction
-            .atomically(
-              Effect.gen(function* () {
-                const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
-                yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
-                const { countsFromNow, isActive, isAsked, schedule, timezone } = planUpdate(job, patch)
-                const [next] = isAsked ? yield* instants(schedule, timezone, yield* fires.now, 1) : []
-                const nextFireAt = isActive ? (next ?? null) : null
-                const changes = countsFromNow ? { ...patch, nextFireAt } : patch
-                const updated = yield* orUnknown(repo.update(id, changes, yield* now))
-                return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
-              })
-            )
-            .pipe(Effect.tap(signals.publish({ type: "cron" })))
-        ),
+        maker: Effect.fn("CronJobs.maker")(function* (user, id) {
+          const job = yield* visible(user, id)
+          if (job.createdBy === null) return toCronJobMaker(job, undefined)
+          const profile = yield* workspaces.profile(job.workspaceId, job.createdBy)
+          return toCronJobMaker(job, Option.getOrUndefined(profile))
+        }),
+        ...changes,
         preview: Effect.fn("CronJobs.preview")(function* (input) {
           const after = input.after ?? (yield* now)
           const { count = defaultPreviewCount, schedule, timezone = defaultTimezone } = input
@@ -151,11 +164,3 @@ export class CronJobs extends Context.Service<
 
 /** A hundred instants of a rare schedule take some 130 ms to compute: others have their turn in between. */
 const portion = 10
-
-const instants = (schedule: string, timezone: string, after: Date, count: number) =>
-  Effect.fromResult(
-    Result.mapError(
-      nextInstants(schedule, timezone, after, count),
-      ({ field, problem }) => new InvalidInput({ error: `${field}: ${problem}` })
-    )
-  )

@@ -1,37 +1,33 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
-  Forbidden,
-  InvalidInput,
+  type Forbidden,
+  type InvalidInput,
   type NotFound,
-  notFound,
+  type RateLimited,
   Unauthenticated,
-  type Unavailable,
-  unknownReference
+  type Unavailable
 } from "../Schemas/Errors.ts"
-import type { ProviderKeyId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
-import type { Email, User } from "../Schemas/User.ts"
+import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { User } from "../Schemas/User.ts"
 import {
   type AddMember,
   type CreateWorkspace,
-  isOnlyOwner,
   type Member,
   newWorkspace,
   type UpdateWorkspace,
   type WorkspaceView
 } from "../Schemas/Workspace.ts"
-import { onlyOwner } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
-import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
 import { orUnknown } from "./References.ts"
 import { Settings } from "./Settings.ts"
 import { Transaction } from "./Transaction.ts"
-import { UserRepo } from "./UserRepo.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
+import { makeChecks } from "./Workspaces/Checks.ts"
+import { makeMembers } from "./Workspaces/Members.ts"
 
 /** What a caller does with workspaces and their members (CONTRACT.md section 8). */
 export class Workspaces extends Context.Service<
@@ -55,13 +51,23 @@ export class Workspaces extends Context.Service<
       user: User,
       id: WorkspaceId
     ) => Effect.Effect<ReadonlyArray<Member>, NotFound | Unavailable>
-    /** By an owner, for a user that exists. Adding a member again sets the role; an owner stays. */
+    /**
+     * By an owner. Adding a member again sets the role; an owner stays. Whoever else has this e-mail, now or one day, may
+     * use the workspace and is a member from then on: the caller learns nothing of whether there is such a user. At most
+     * `mostMembers`, and no faster than `invitationRate`.
+     */
     readonly addMember: (
       user: User,
       id: WorkspaceId,
       input: AddMember
-    ) => Effect.Effect<Member, Forbidden | InvalidInput | NotFound | PlanLimitExceeded | Unavailable>
-    /** By an owner, or whoever leaves; an owner stays. */
+    ) => Effect.Effect<
+      Member,
+      Forbidden | InvalidInput | NotFound | PlanLimitExceeded | RateLimited | Unavailable
+    >
+    /**
+     * By an owner, or whoever leaves; an owner stays. Cron jobs that this one answers for are switched off in the same
+     * transaction.
+     */
     readonly removeMember: (
       user: User,
       id: WorkspaceId,
@@ -76,20 +82,21 @@ export class Workspaces extends Context.Service<
       const repo = yield* WorkspaceRepo
       const most = (yield* Settings).quotas.workspacesOwned
       const transaction = yield* Transaction
-      const users = yield* UserRepo
 
-      const { get, requireMember, requireOtherOwner, requireOwner, requireOwnKey } = yield* makeChecks
+      const { get, requireOwner, requireOwnKey } = yield* makeChecks
+      const members = yield* makeMembers
 
       return Workspaces.of({
         get,
+        ...members,
         create: Effect.fn("Workspaces.create")((user, { name }) =>
           transaction.atomically(
             Effect.gen(function* () {
               const at = yield* now
               const id = yield* ids.make<WorkspaceId>("workspace")
               const workspace = newWorkspace({ id, name, plan: "free", at })
-              yield* repo.insert(workspace, user.id)
-              if (!(yield* repo.addMember(id, user.id, "owner", at, most))) {
+              yield* repo.insert(workspace, user.id, most)
+              if (!(yield* repo.addMember(id, user.id, "owner", at))) {
                 return yield* new Unauthenticated({ error: "the caller was deleted meanwhile" })
               }
               return { ...workspace, role: "owner" as const }
@@ -107,76 +114,8 @@ export class Workspaces extends Context.Service<
               return yield* get(user, id)
             })
           )
-        ),
-        members: Effect.fn("Workspaces.members")(function* (user, id) {
-          yield* get(user, id)
-          return yield* repo.members(id)
-        }),
-        addMember: Effect.fn("Workspaces.addMember")((user, id, input) =>
-          transaction.atomically(
-            Effect.gen(function* () {
-              yield* requireOwner(user, id)
-              const found = yield* users.findByEmail(input.email.trim().toLowerCase() as Email)
-              if (Option.isNone(found)) return yield* nobody
-              const role = input.role ?? "member"
-              if (role !== "owner") yield* requireOtherOwner(id, found.value.id)
-              if (!(yield* repo.addMember(id, found.value.id, role, yield* now, most))) return yield* nobody
-              const member = (yield* repo.members(id)).find(({ userId }) => userId === found.value.id)
-              return member ?? (yield* notFound("member"))
-            })
-          )
-        ),
-        removeMember: Effect.fn("Workspaces.removeMember")((user, id, userId) =>
-          transaction.atomically(
-            Effect.gen(function* () {
-              yield* user.id === userId ? requireMember(user, id) : requireOwner(user, id)
-              yield* requireOtherOwner(id, userId)
-              if (!(yield* repo.removeMember(id, userId))) return yield* notFound("member")
-            })
-          )
         )
       })
     })
   )
 }
-
-const nobody = new InvalidInput({ error: "email: there is no user with this e-mail" })
-
-/** What has to hold before a workspace is shown or changed. */
-const makeChecks = Effect.gen(function* () {
-  const keys = yield* ProviderKeyRepo
-  const repo = yield* WorkspaceRepo
-
-  const get = Effect.fn("Workspaces.get")(function* (user: User, id: WorkspaceId) {
-    const role = yield* repo.role(id, user.id)
-    const workspace = yield* repo.find(id)
-    return Option.isSome(role) && Option.isSome(workspace)
-      ? { ...workspace.value, role: role.value }
-      : yield* notFound("workspace")
-  })
-  /** Within a transaction: who is a member now stays one until it ends, with the same role. */
-  const requireMember = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
-    yield* get(user, id)
-    yield* repo.lock(id)
-    return yield* get(user, id)
-  })
-  const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
-    const workspace = yield* requireMember(user, id)
-    if (workspace.role === "owner") return workspace
-    return yield* onlyOwner
-  })
-
-  /** Behind the lock of the workspace: one who is alone as owner stays one. */
-  const requireOtherOwner = Effect.fnUntraced(function* (id: WorkspaceId, userId: UserId) {
-    if (!isOnlyOwner(yield* repo.members(id), userId)) return
-    return yield* new Forbidden({ error: "a workspace must keep an owner" })
-  })
-
-  const requireOwnKey = Effect.fnUntraced(function* (id: WorkspaceId, key: ProviderKeyId | null | undefined) {
-    if (key == null) return
-    const found = Option.getOrUndefined(yield* keys.find(key))
-    if (found?.workspaceId !== id) return yield* unknownReference("defaultProviderKeyId")
-  })
-
-  return { get, requireMember, requireOwner, requireOtherOwner, requireOwnKey }
-})

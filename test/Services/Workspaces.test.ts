@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { TestClock } from "effect/testing"
-import { Forbidden, InvalidInput, NotFound } from "../../src/Schemas/Errors.ts"
+import { Forbidden, NotFound } from "../../src/Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { now } from "../../src/Services/CurrentTime.ts"
 import { Projects } from "../../src/Services/Projects.ts"
@@ -56,26 +56,6 @@ describe("Workspaces", () => {
       const renamed = { ...workspace, name: "New", updatedAt: new Date(2_000) }
       assert.deepStrictEqual(yield* workspaces.update(owner, id, { name: "New" }), renamed)
       assert.deepStrictEqual(yield* workspaces.get(owner, id), renamed)
-    }).pipe(Effect.provide(layerOffline()))
-  )
-
-  it.effect("takes members by e-mail, however it is written, if there is such a user", () =>
-    Effect.gen(function* () {
-      const { id, owner, stranger, workspaces } = yield* makeTeam
-      const email = ` ${stranger.email.toUpperCase()} `
-      const added = yield* workspaces.addMember(owner, id, { email })
-      assert.deepStrictEqual(added, {
-        userId: stranger.id,
-        email: stranger.email,
-        role: "member",
-        createdAt: new Date(1_000)
-      })
-      yield* TestClock.setTime(2_000)
-      const promoted = yield* workspaces.addMember(owner, id, { email, role: "owner" })
-      assert.deepStrictEqual(promoted, { ...added, role: "owner" })
-      const error = yield* Effect.flip(workspaces.addMember(owner, id, { email: "nobody@example.org" }))
-      assert.instanceOf(error, InvalidInput)
-      assert.strictEqual(error.error, "email: there is no user with this e-mail")
     }).pipe(Effect.provide(layerOffline()))
   )
 

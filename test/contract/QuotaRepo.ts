@@ -29,7 +29,15 @@ import { Transaction } from "../../src/Services/Transaction.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { Backend, It } from "../support/Backends.ts"
 import { below, pick } from "../support/Chance.ts"
-import { at, makeRun, makeUser, makeWorkspace, makeWorkspaceOf, newId } from "../support/Fixtures.ts"
+import {
+  at,
+  makeRun,
+  makeUser,
+  makeWorkspace,
+  makeWorkspaceOf,
+  newId,
+  newWorkspace
+} from "../support/Fixtures.ts"
 import { listed } from "../support/Listed.ts"
 
 type Refused = PlanLimitExceeded | Unavailable
@@ -77,8 +85,9 @@ export const kinds = {
       const repo = yield* CronJobRepo
       const id = yield* newId<CronJobId>("cronJob")
       const schedule = { schedule: "@daily", timezone: "UTC", prompt: "p", isActive: false, nextFireAt: null }
+      const unmade = { createdBy: null, stoppedAt: null, stopReason: null }
       yield* repo
-        .insert({ ...base(workspaceId), ...schedule, id, agentId: null }, most)
+        .insert({ ...base(workspaceId), ...schedule, ...unmade, id, agentId: null }, most)
         .pipe(Effect.catchTag("ReferenceGone", () => never))
       return { remove: repo.remove(id) }
     })
@@ -280,32 +289,33 @@ const ofUsers = (it: It) => {
     })
   )
 
-  it.effect("workspacesOwned: as owner, and not as member", () =>
+  it.effect("workspacesOwned: those that the user made, whoever is an owner of them", () =>
     Effect.gen(function* () {
-      const user = yield* makeUser
+      const [user, other] = [yield* makeUser, yield* makeUser]
       const workspaces = yield* WorkspaceRepo
-      const ids = yield* Effect.replicateEffect(makeWorkspaceOf(null), 4)
-      const [a, b, c, d] = ids as [WorkspaceId, WorkspaceId, WorkspaceId, WorkspaceId]
-      const add = (id: WorkspaceId, role: "owner" | "member", limit: ByPlan = most) =>
-        Effect.flatMap(Transaction, ({ atomically }) =>
-          atomically(workspaces.addMember(id, user.id, role, at(), limit))
-        )
+      const make = Effect.fnUntraced(function* (limit: ByPlan = most) {
+        const { atomically } = yield* Transaction
+        const workspace = yield* newWorkspace
+        yield* atomically(workspaces.insert(workspace, user.id, limit))
+        return workspace.id
+      })
+      const used = (id: WorkspaceId) =>
+        Effect.map(usedOf(id, user.id), ({ workspacesOwned }) => workspacesOwned)
       const refused = "workspacesOwned: the free plan allows at most 2"
-      yield* add(a, "owner")
-      yield* add(b, "owner")
-      yield* add(c, "member")
-      assert.strictEqual(yield* sentenceOf(add(c, "owner")), refused)
-      assert.strictEqual(yield* sentenceOf(add(d, "owner")), refused)
-      assert.deepStrictEqual(yield* workspaces.members(d), [])
-      assert.strictEqual((yield* usedOf(a, user.id)).workspacesOwned, 2)
-      assert.isTrue(yield* add(a, "owner", { free: 0, pro: 0 }), "an owner stays one")
-      yield* add(a, "member")
-      assert.isTrue(yield* add(c, "owner"))
-      yield* setPlan(c, "pro")
-      assert.isTrue(yield* add(d, "owner"))
-      assert.strictEqual((yield* usedOf(a, user.id)).workspacesOwned, 3)
-      yield* workspaces.removeMember(d, user.id)
-      assert.strictEqual((yield* usedOf(a, user.id)).workspacesOwned, 2)
+      const [a, b] = [yield* make(), yield* make()]
+      assert.strictEqual(yield* sentenceOf(make()), refused)
+      assert.strictEqual(yield* used(a), 2)
+      const theirs = yield* makeWorkspaceOf(other.id)
+      yield* workspaces.addMember(theirs, user.id, "owner", at())
+      yield* workspaces.removeMember(b, user.id)
+      assert.strictEqual(yield* used(a), 2, "others have no say")
+      assert.strictEqual(yield* sentenceOf(make()), refused)
+      yield* setPlan(theirs, "pro")
+      yield* make()
+      assert.strictEqual(yield* sentenceOf(make()), "workspacesOwned: the pro plan allows at most 3")
+      yield* makeWorkspaceOf(user.id)
+      yield* makeWorkspaceOf(null)
+      assert.strictEqual(yield* used(theirs), 4)
     })
   )
 }

@@ -100,7 +100,7 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* owned(1), [alone])
         assert.deepStrictEqual(yield* workspaces.onlyOwned(bob.id, 9), [])
         yield* transaction.atomically(workspaces.lockOwned(ann.id))
-        yield* workspaces.removeMemberships(ann.id)
+        yield* workspaces.removeMemberships(ann)
         assert.deepStrictEqual(yield* workspaces.list(ann.id), [])
         assert.strictEqual((yield* workspaces.list(bob.id)).length, 2)
         yield* users.remove(bob.id, at())
@@ -236,10 +236,11 @@ export const suite = (it: It) =>
         yield* workspaces.addMember(id, old.id, "member", at(1))
         yield* workspaces.addMember(yield* makeWorkspace, young.id, "owner", at(3))
         yield* workspaces.addMember(id, old.id, "owner", at(9))
+        const joined = { isPending: false, invitationId: null }
         assert.deepStrictEqual(yield* workspaces.members(id), [
-          { userId: old.id, email: old.email, role: "owner", createdAt: at(1) },
-          { userId: young.id, email: young.email, role: "member", createdAt: at(2) },
-          { userId: twin.id, email: twin.email, role: "member", createdAt: at(2) }
+          { ...joined, userId: old.id, email: old.email, role: "owner", createdAt: at(1) },
+          { ...joined, userId: young.id, email: young.email, role: "member", createdAt: at(2) },
+          { ...joined, userId: twin.id, email: twin.email, role: "member", createdAt: at(2) }
         ])
       })
     )
@@ -252,9 +253,11 @@ export const suite = (it: It) =>
         yield* workspaces.addMember(id, user.id, "owner", at())
         yield* workspaces.addMember(id, other.id, "member", at())
         yield* workspaces.addMember(elsewhere, user.id, "member", at())
-        assert.isTrue(yield* workspaces.removeMember(id, user.id))
-        assert.isFalse(yield* workspaces.removeMember(id, user.id))
-        assert.isFalse(yield* workspaces.removeMember(yield* newId<WorkspaceId>("workspace"), user.id))
+        assert.deepStrictEqual(yield* workspaces.removeMember(id, user.id), Option.some(user.id))
+        const nowhere = yield* newId<WorkspaceId>("workspace")
+        for (const other of [id, nowhere]) {
+          assert.deepStrictEqual(yield* workspaces.removeMember(other, user.id), Option.none())
+        }
         assert.deepStrictEqual(yield* workspaces.role(id, user.id), Option.none())
         assert.deepStrictEqual(yield* workspaces.role(id, other.id), Option.some("member"))
         assert.deepStrictEqual(yield* workspaces.role(elsewhere, user.id), Option.some("member"))

@@ -71,7 +71,8 @@ export const makeWorkspaceOf = Effect.fnUntraced(function* (
   given: Partial<Workspace> = {}
 ) {
   const workspace = { ...(yield* newWorkspace), ...given }
-  yield* (yield* WorkspaceRepo).insert(workspace, createdBy)
+  const inserted = (yield* WorkspaceRepo).insert(workspace, createdBy)
+  yield* Effect.catchTag(inserted, "PlanLimitExceeded", Effect.die)
   return workspace.id
 })
 

@@ -10,5 +10,7 @@ export const makeTeam = Effect.gen(function* () {
   const [owner, member, stranger] = [yield* makeUser, yield* makeUser, yield* makeUser]
   const workspace = yield* workspaces.create(owner, { name: "Team" })
   yield* workspaces.addMember(owner, workspace.id, { email: member.email })
+  // Has been there, and is no invitation any more.
+  yield* workspaces.get(member, workspace.id)
   return { id: workspace.id, member, owner, stranger, workspace, workspaces }
 })

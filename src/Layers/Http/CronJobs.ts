@@ -23,6 +23,8 @@ export const layer = HttpApiBuilder.group(
       get: ({ params }) => data((user) => cronJobs.get(user, params.id)),
       remove: ({ params }) => removal((user) => cronJobs.remove(user, params.id)),
       fires: ({ params, query }) => data((user) => cronJobs.fires(user, params.id, query)),
+      maker: ({ params }) => data((user) => cronJobs.maker(user, params.id)),
+      takeOver: ({ params }) => data((user) => cronJobs.takeOver(user, params.id)),
       run: ({ params }) => data((user) => runs.createOfJob(user, params.id))
     })
   })

@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import { AccountError } from "../../Schemas/Account.ts"
 import type { User } from "../../Schemas/User.ts"
+import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
 import { TokenRepo } from "../TokenRepo.ts"
 import { UserRepo } from "../UserRepo.ts"
@@ -9,11 +10,13 @@ import { WorkspaceRepo } from "../WorkspaceRepo.ts"
 const mostNamed = 10
 
 /**
- * Lets a user go: tokens, sessions and memberships end, the e-mail is forgotten. What the user did stays, under an id
+ * Lets a user go: tokens, sessions, memberships and invitations end, cron jobs that it answers for are switched off, the
+ * e-mail is forgotten. What the user did stays, under an id
  * that nobody has any more: conversations can be read, and who decided is kept (CONTRACT.md section 8). Refused while a
  * workspace has no other owner. Within a transaction.
  */
 export const makeRemoval = Effect.gen(function* () {
+  const jobs = yield* CronJobRepo
   const tokens = yield* TokenRepo
   const users = yield* UserRepo
   const workspaces = yield* WorkspaceRepo
@@ -22,6 +25,9 @@ export const makeRemoval = Effect.gen(function* () {
     // Before the user: whoever adds a member has the workspace, and waits for the user.
     yield* workspaces.lockOwned(user.id)
     const deletedAt = yield* now
+    // Before the user too: who has one of the jobs now may wait for the user.
+    const everywhere = { userId: user.id, workspaceId: null }
+    yield* jobs.stopOf(everywhere, "maker_left", deletedAt)
     // Another may have done it since this one was found.
     if (!(yield* users.remove(user.id, deletedAt))) {
       return yield* new AccountError({ error: `there is no user ${user.email}` })
@@ -36,7 +42,8 @@ export const makeRemoval = Effect.gen(function* () {
           "make somebody else an owner first (`workspace member <workspace> --email … --role owner`)"
       })
     }
-    yield* workspaces.removeMemberships(user.id)
+    yield* workspaces.removeMemberships(user)
+    yield* jobs.stopOf(everywhere, "maker_left", deletedAt)
     yield* tokens.removeOf(user.id)
     return { userId: user.id, email: user.email, deletedAt }
   })

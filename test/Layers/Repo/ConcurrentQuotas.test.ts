@@ -11,7 +11,7 @@ import { QuotaRepo } from "../../../src/Services/QuotaRepo.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
 import { insertToken, type Kind, kinds, remember } from "../../contract/QuotaRepo.ts"
-import { at, makeUser, makeWorkspace } from "../../support/Fixtures.ts"
+import { at, makeUser, makeWorkspace, newWorkspace } from "../../support/Fixtures.ts"
 import { listed } from "../../support/Listed.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { makeNodes } from "./RunNodes.ts"
@@ -48,18 +48,17 @@ const suite = () => {
     Effect.gen(function* () {
       const { on, together } = yield* makeNodes(3)
       const { id } = yield* on(0, makeUser)
-      const workspaces = yield* on(0, Effect.replicateEffect(makeWorkspace, 40))
+      const workspaceId = yield* on(0, makeWorkspace)
       const tokens = yield* together(40, () => Effect.result(insertToken(id, {}, most)))
-      const owning = yield* together(40, (index) =>
+      const making = yield* together(40, () =>
         Effect.gen(function* () {
           const { atomically } = yield* Transaction
-          const { addMember } = yield* WorkspaceRepo
-          const workspace = workspaces[index] ?? (yield* Effect.die("no workspace"))
-          return yield* Effect.result(atomically(addMember(workspace, id, "owner", at(), most)))
+          const { insert } = yield* WorkspaceRepo
+          return yield* Effect.result(atomically(insert(yield* newWorkspace, id, most)))
         })
       )
-      assert.deepStrictEqual([madeOf(tokens), madeOf(owning)], [5, 5])
-      const used = yield* on(1, usedOf(workspaces[0] as WorkspaceId, id))
+      assert.deepStrictEqual([madeOf(tokens), madeOf(making)], [5, 5])
+      const used = yield* on(1, usedOf(workspaceId, id))
       assert.include(used, { tokens: 5, workspacesOwned: 5 })
     })
   )

@@ -17,13 +17,20 @@ export const layer = Layer.effect(
       const agent = job.agentId === null ? undefined : agents.get(job.agentId)
       return { ...job, agent: agent ? { id: agent.id, name: agent.name } : null }
     }
+    const namedBy = (id: string, patch: Parameters<CronJobRepo["Service"]["update"]>[1]) => {
+      const job = cronJobs.get(id)
+      const createdBy = patch.createdBy ?? null
+      return job === undefined
+        ? {}
+        : { ...patch, member: makerOf({ workspaceId: job.workspaceId, createdBy }) }
+    }
     const find = (id: string) =>
       Effect.sync(() => Option.map(Option.fromNullishOr(cronJobs.get(id)), withAgent))
     return guard(
       CronJobRepo.of({
         insert: (job, most) =>
           Effect.flatten(
-            unlessGone(tables, job, () =>
+            unlessGone(tables, { ...job, member: makerOf(job) }, () =>
               unlessFullIn(tables, "cronJobs", job.workspaceId, most, () => {
                 cronJobs.set(job.id, job)
                 return withAgent(job)
@@ -34,12 +41,21 @@ export const layer = Layer.effect(
         lock: find,
         ...Slices.makePages(cronJobs, (job) => toCronJob(withAgent(job))),
         update: (id, patch, at) =>
-          unlessGone(tables, cronJobs.has(id) ? patch : {}, () => {
+          unlessGone(tables, namedBy(id, patch), () => {
             const job = cronJobs.get(id)
             if (job === undefined) return Option.none<StoredCronJob>()
             const updated = { ...job, ...patch, updatedAt: at }
             cronJobs.set(id, updated)
             return Option.some(withAgent(updated))
+          }),
+        stopOf: ({ userId, workspaceId }, stopReason, at) =>
+          Effect.sync(() => {
+            for (const job of cronJobs.values()) {
+              if (job.createdBy !== userId || !job.isActive) continue
+              if (workspaceId !== null && job.workspaceId !== workspaceId) continue
+              const stopped = { isActive: false, nextFireAt: null, stoppedAt: at, stopReason, updatedAt: at }
+              cronJobs.set(job.id, { ...job, ...stopped })
+            }
           }),
         remove: (id) =>
           Effect.sync(() => {
@@ -56,3 +72,6 @@ export const layer = Layer.effect(
     )
   })
 )
+
+const makerOf = ({ createdBy, workspaceId }: Pick<StoredCronJob, "createdBy" | "workspaceId">) =>
+  createdBy === null ? null : { workspaceId, userId: createdBy }

@@ -9,15 +9,28 @@ interface Names {
   readonly cronJobId?: string | null | undefined
   readonly providerKeyId?: string | null | undefined
   readonly defaultProviderKeyId?: string | null | undefined
+  /** Who has to be a member that is not disabled. */
+  readonly member?: { readonly workspaceId: string; readonly userId: string } | null
 }
+
+export const memberKey = (workspaceId: string, userId: string) => `${workspaceId} ${userId}`
+
+/** Whether somebody may use a workspace. */
+export const isMember = ({ members, users }: Tables, workspaceId: string, userId: string): boolean =>
+  users.get(userId)?.disabledAt === null && members.has(memberKey(workspaceId, userId))
 
 /** Writes where all that is named is there; else the error says what is not. */
 export const unlessGone = <A>(
-  { agents, cronJobs, projects, providerKeys }: Tables,
+  tables: Tables,
   names: Names,
   write: () => A
 ): Effect.Effect<A, ReferenceGone> =>
   Effect.suspend(() => {
+    const { agents, cronJobs, projects, providerKeys } = tables
+    const { member } = names
+    if (member != null && !isMember(tables, member.workspaceId, member.userId)) {
+      return new ReferenceGone({ field: "createdBy" })
+    }
     const named = [
       ["projectId", names.projectId, projects],
       ["agentId", names.agentId, agents],

@@ -15,8 +15,7 @@ export const bytesOf = (entry: { readonly value: string }): number => {
   return bytes
 }
 
-/** What a user owns. */
-export const ownedBy = ({ members }: Tables, userId: string) =>
+const ownedBy = ({ members }: Tables, userId: string) =>
   Array.from(members.values()).filter((member) => member.userId === userId && member.role === "owner")
 
 /** The best plan of the workspaces that a user owns. */
@@ -41,7 +40,7 @@ export const countAll = (tables: Tables, workspaceId: string, userId: string, no
     memoryEntries: entries.length,
     memoryBytes: entries.reduce((sum, entry) => sum + bytesOf(entry), 0),
     pendingRuns: Math.max(turns, waiting.length - turns),
-    workspacesOwned: ownedBy(tables, userId).length,
+    workspacesOwned: Array.from(tables.makers.values()).filter((maker) => maker === userId).length,
     tokens: Array.from(tables.tokens.values()).filter(
       (token) => token.userId === userId && isUsable(token, now)
     ).length

@@ -19,7 +19,7 @@ import { isTerminal, type StoredRun } from "../../../Schemas/Run.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import type { Token } from "../../../Schemas/Token.ts"
 import type { UserRecord } from "../../../Schemas/User.ts"
-import type { Role, Workspace } from "../../../Schemas/Workspace.ts"
+import type { Invitation, Role, Workspace } from "../../../Schemas/Workspace.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
@@ -36,6 +36,7 @@ export interface Membership {
   readonly userId: UserId
   readonly role: Role
   readonly createdAt: Date
+  readonly invitationId: UserId | null
 }
 
 export interface KeptStep {
@@ -53,6 +54,7 @@ const emptyTables = () => ({
   /** Who made each workspace. */
   makers: new Map<string, UserId>(),
   members: new Map<string, Membership>(),
+  invitations: new Map<string, Invitation & { readonly workspaceId: WorkspaceId }>(),
   projects: new Map<string, Project>(),
   providerKeys: new Map<string, StoredProviderKey>(),
   agents: new Map<string, Omit<Agent, "providerKey">>(),

@@ -44,32 +44,53 @@ export const layer = Layer.effect(
 
     return CronJobRepo.of({
       ...pages,
-      insert: (given, most) =>
-        query(
+      insert: (given, most) => {
+        const { createdBy, workspaceId } = given
+        const names = { ...given, member: createdBy === null ? null : { workspaceId, userId: createdBy } }
+        return query(
           job(
             insertNaming(sql, {
               table: "cron_jobs",
               quota: "cronJobs",
               row: columns.row(given),
-              workspaceId: given.workspaceId,
+              workspaceId,
               most,
-              names: given,
+              names,
               read: read("changed")
             })
-          ).pipe(orOnlyGone(sql, given))
-        ),
+          ).pipe(orOnlyGone(sql, names))
+        )
+      },
       find: (id) => query(job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null`)),
       lock: (id) =>
         query(
           job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null for no key update of c`)
         ),
-      update: (id, patch, at) =>
-        query(
+      update: (id, patch, at) => {
+        const workspaceId = sql`(select workspace_id from cron_jobs where id = ${id})`
+        const names = {
+          ...patch,
+          member: patch.createdBy == null ? null : { workspaceId, userId: patch.createdBy }
+        }
+        return query(
           job(sql`
-            with ${goneOf(sql, patch)}, changed as (
+            with ${goneOf(sql, names)}, changed as (
               update cron_jobs set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
               where id = ${id} and deleted_at is null and not exists (select from gone) returning *)
-            ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "cron_jobs", id)))
+            ${read("changed")}`).pipe(orGone(sql, names, isThere(sql, "cron_jobs", id)))
+        )
+      },
+      stopOf: ({ userId, workspaceId }, reason, at) =>
+        query(
+          Effect.asVoid(sql`
+            with taken as (
+              select id from cron_jobs
+              where created_by = ${userId} and is_active and deleted_at is null
+              ${workspaceId === null ? sql.literal("") : sql`and workspace_id = ${workspaceId}`}
+              order by id for no key update)
+            update cron_jobs set is_active = false, next_fire_at = null, stopped_at = ${at}, stop_reason = ${reason},
+              updated_at = ${at}
+            where id in (select id from taken)`)
         ),
       remove: (id) =>
         query(

@@ -21,6 +21,8 @@ import * as DefaultKeys from "./migrations/0017_default_keys.ts"
 import * as MemoryAuthors from "./migrations/0018_memory_authors.ts"
 import * as TokenParents from "./migrations/0019_token_parents.ts"
 import * as Quotas from "./migrations/0020_quotas.ts"
+import * as CronMakers from "./migrations/0022_cron_makers.ts"
+import * as Invitations from "./migrations/0023_invitations.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -48,7 +50,9 @@ const migrations = {
   "0017_default_keys": migration(DefaultKeys.statements),
   "0018_memory_authors": migration(MemoryAuthors.statements),
   "0019_token_parents": migration(TokenParents.statements),
-  "0020_quotas": migration(Quotas.statements)
+  "0020_quotas": migration(Quotas.statements),
+  "0022_cron_makers": migration(CronMakers.statements),
+  "0023_invitations": migration(Invitations.statements)
 }
 
 /** The number of the last one. */

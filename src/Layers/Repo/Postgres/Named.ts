@@ -18,8 +18,16 @@ const tables = {
 
 type Field = keyof typeof tables
 
-/** What a row that is written names, by its fields. */
-export type Names = { readonly [F in Field]?: string | null | undefined }
+/** Who has to be a member that is not disabled. */
+export interface NamedMember {
+  readonly workspaceId: Fragment | string
+  readonly userId: string
+}
+
+/** What a row that is written names, by its fields; `member` is told as `createdBy`. */
+export type Names = { readonly [F in Field]?: string | null | undefined } & {
+  readonly member?: NamedMember | null
+}
 
 const fields = Object.keys(tables) as ReadonlyArray<Field>
 const gone = firstRow(Schema.Struct({ field: Schema.String }))
@@ -36,13 +44,21 @@ export const goneOf = (sql: PgClient, names: Names): Fragment => {
       ${sql(`named_${field}`)} as materialized (
         select id from ${sql(tables[field])} where id = ${id} ${there} for key share), `
   })
-  const missing = given.map(
+  if (names.member != null) locked.push(memberOf(sql, names.member))
+  const missing = [...given, ...(names.member == null ? [] : [{ field: "createdBy" }])].map(
     ({ field }) =>
       sql`union all select ${field}::text where not exists (select from ${sql(`named_${field}`)})`
   )
   return sql`${sql.join("", false)(locked)} gone as materialized (
     select null::text as field where false ${sql.join(" ", false)(missing)})`
 }
+
+/** First the user, as a deletion does. */
+const memberOf = (sql: PgClient, { userId, workspaceId }: NamedMember) => sql`
+  "named_createdBy" as materialized (
+    select u.id from users u join workspace_members m on m.user_id = u.id
+    where u.id = ${userId} and u.disabled_at is null and m.workspace_id = ${workspaceId}
+    for share of u for key share of m), `
 
 /** The row that `insertSelect` takes where nothing that is named is gone. */
 export const unlessGone = (sql: PgClient) => sql`(select 1) one where not exists (select from gone)`

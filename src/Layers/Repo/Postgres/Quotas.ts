@@ -35,8 +35,9 @@ export const planOf = (sql: PgClient, userId: string): Fragment => sql`
     select from workspace_members m join workspaces w on w.id = m.workspace_id
     where m.user_id = ${userId} and m.role = 'owner' and w.plan = 'pro') then 'pro' else 'free' end`
 
+/** Those that the user made: whom others make an owner has none less. */
 export const countOwned = (sql: PgClient, userId: string): Fragment => sql`
-  (select count(*)::int from workspace_members where user_id = ${userId} and role = 'owner')`
+  (select count(*)::int from workspaces where created_by = ${userId})`
 
 export const countTokens = (sql: PgClient, userId: string, now: Date): Fragment => sql`
   (select count(*)::int from tokens

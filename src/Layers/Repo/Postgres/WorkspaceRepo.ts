@@ -3,12 +3,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Fragment } from "effect/sql/Statement"
-import type { UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
+import { UserId, type WorkspaceId } from "../../../Schemas/Ids.ts"
 import type { ByPlan } from "../../../Schemas/Quotas.ts"
-import { Member, Role, Workspace, WorkspaceView } from "../../../Schemas/Workspace.ts"
+import { Email } from "../../../Schemas/User.ts"
+import { Role, StoredMember, Workspace, WorkspaceView } from "../../../Schemas/Workspace.ts"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
-import { makeColumns } from "./Columns.ts"
+import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { goneOf, orGone } from "./Named.ts"
 import { countOwned, fullPlanOfUser, lockUser, readFull, unlessFull } from "./Quotas.ts"
@@ -22,30 +22,33 @@ const pages = rows(Workspace)
 const shown = makeColumns(Workspace, { defaultProviderKeyId }).read("w")
 const workspaces = rows(WorkspaceView)
 const viewColumns = makeColumns(WorkspaceView, { role: { read: "m.role" }, defaultProviderKeyId })
-const members = rows(Member)
-const memberColumns = makeColumns(Member, { email: { read: "u.email" } })
+const members = rows(StoredMember)
+const memberColumns = makeColumns(StoredMember, {
+  email: { read: "u.email" },
+  isPending: { read: "false" }
+}).read("m")
+const invitedColumns = makeColumns(StoredMember, {
+  userId: { read: "i.id" },
+  isPending: { read: "true" },
+  invitationId: { read: "i.id" }
+}).read("i")
+const removed = firstRow(Schema.Struct({ userId: UserId }))
+const profile = firstRow(Schema.Struct({ email: Email, isMember: Schema.Boolean }))
 const updated = firstRow(Schema.Struct({ id: Schema.String }))
-const membership = firstRow(Schema.Struct({ role: Role }))
+const membership = firstRow(Schema.Struct({ role: Role, isPending: Schema.Boolean }))
 
-/** Makes a user an owner who may own one more workspace, or owns this one; within a transaction. */
-const unlessOwnsMost = (
+/** Stores a workspace unless its maker may have no more; within a transaction. */
+const insertWithin = (
   sql: PgClient,
-  given: {
-    readonly id: WorkspaceId
-    readonly userId: UserId
-    readonly most: ByPlan
-    readonly added: (unless: Fragment) => Fragment
-  }
+  { createdBy, most, row }: { readonly row: object; readonly createdBy: UserId; readonly most: ByPlan }
 ) => {
-  const { added, id, most, userId } = given
-  const isOwner = sql`exists (
-    select from workspace_members where workspace_id = ${id} and user_id = ${userId} and role = 'owner')`
-  const full = fullPlanOfUser(sql, "workspacesOwned", userId, countOwned(sql, userId), most, isOwner)
+  const full = fullPlanOfUser(sql, "workspacesOwned", createdBy, countOwned(sql, createdBy), most)
+  const room = sql.literal("(select 1) one where not exists (select from full_plan)")
   return Effect.andThen(
-    lockUser(sql, userId),
+    lockUser(sql, createdBy),
     unlessFull({ workspacesOwned: most })(sql`
-      with ${full}, added as (${added(sql.literal("and not exists (select from full_plan)"))})
-      select * from added full join ${readFull(sql)} full_plan on true`)
+      with ${full}, made as (${insertSelect("workspaces", { ...row }, room)})
+      select * from ${readFull(sql)} full_plan`)
   )
 }
 
@@ -79,28 +82,140 @@ const forOperators = ({ query, sql }: Database["Service"]) => {
   } satisfies Partial<WorkspaceRepo["Service"]>
 }
 
+/** The user where it is there, `as u`, and its invitation, which ends, `as ended`. */
+const endOf = (sql: PgClient, id: WorkspaceId, userId: UserId, isThere: string) => sql`
+  u as materialized (
+    select id, email from users where id = ${userId} and ${sql.literal(isThere)} is null for key share
+  ), ended as (
+    delete from workspace_invitations i using u where i.workspace_id = ${id} and i.email = u.email
+    returning i.id, i.role, i.created_at)`
+
+/** Who belongs to workspaces. */
+const ofMembers = ({ query, sql }: Database["Service"]) => {
+  const asMember = (id: WorkspaceId, userId: UserId) => sql`
+    select m.role, false as "isPending" from workspace_members m
+    join users u on u.id = m.user_id and u.disabled_at is null
+    where m.workspace_id = ${id} and m.user_id = ${userId}`
+  /** Of requests of one user that come at once only one finds the invitation; the others look again. */
+  const join = (id: WorkspaceId, userId: UserId) =>
+    Effect.flatMap(
+      membership(sql`
+        with ${endOf(sql, id, userId, "disabled_at")}
+        insert into workspace_members (workspace_id, user_id, role, created_at, invitation_id)
+        select ${id}, u.id, ended.role, ended.created_at, ended.id from u, ended
+        on conflict do nothing returning role, false as "isPending"`),
+      (found) => (Option.isSome(found) ? Effect.succeed(found) : membership(asMember(id, userId)))
+    )
+  return {
+    // The foreign key alone lets one in who was removed, since the row stays.
+    addMember: (id, userId, role, at) =>
+      query(
+        returnedRow(sql`
+          with ${endOf(sql, id, userId, "deleted_at")}
+          insert into workspace_members as m (workspace_id, user_id, role, created_at, invitation_id)
+          select ${id}, u.id, ${role}, coalesce(ended.created_at, ${at}::timestamptz), ended.id
+          from u left join ended on true
+          on conflict (workspace_id, user_id) do update
+            set role = excluded.role, invitation_id = coalesce(m.invitation_id, excluded.invitation_id)
+          returning user_id`)
+      ),
+    invite: (workspaceId, { createdAt, email, id, role }) =>
+      query(
+        Effect.asVoid(sql`
+          insert into workspace_invitations (workspace_id, email, id, role, created_at)
+          values (${workspaceId}, ${email}, ${id}, ${role}, ${createdAt})
+          on conflict (workspace_id, email) do update set role = excluded.role`)
+      ),
+    members: (id) =>
+      query(
+        members(sql`
+          select ${memberColumns}
+          from workspace_members m join users u on u.id = m.user_id and u.deleted_at is null
+          where m.workspace_id = ${id}
+          union all
+          select ${invitedColumns} from workspace_invitations i where i.workspace_id = ${id}
+          order by "createdAt", "userId"`)
+      ),
+    // One statement would not see who becomes a member while it waits for the invitation.
+    removeMember: (id, userId) =>
+      query(
+        Effect.gen(function* () {
+          const invited = yield* removed(sql`
+            delete from workspace_invitations
+            where workspace_id = ${id} and (id = ${userId} or email = (select email from users where id = ${userId}))
+            returning ${userId} as "userId"`)
+          const member = yield* removed(sql`
+            delete from workspace_members
+            where workspace_id = ${id} and (user_id = ${userId} or invitation_id = ${userId})
+            returning user_id as "userId"`)
+          return Option.map(
+            Option.orElse(member, () => invited),
+            (row) => row.userId
+          )
+        })
+      ),
+    removeMemberships: ({ email, id }) =>
+      query(
+        Effect.asVoid(sql`
+          with invited as (delete from workspace_invitations where email = ${email})
+          delete from workspace_members where user_id = ${id}`)
+      ),
+    role: (id, userId) =>
+      query(
+        Effect.flatMap(
+          membership(sql`
+            ${asMember(id, userId)}
+            union all
+            select i.role, true from users u
+            join workspace_invitations i on i.workspace_id = ${id} and i.email = u.email
+            where u.id = ${userId} and u.disabled_at is null
+            limit 1`),
+          (found) =>
+            Option.isSome(found) && found.value.isPending ? join(id, userId) : Effect.succeed(found)
+        )
+      ).pipe(Effect.map(Option.map(({ role }) => role))),
+    profile: (id, userId) =>
+      query(
+        profile(sql`
+          select email, disabled_at is null and exists (
+            select from workspace_members where workspace_id = ${id} and user_id = u.id) as "isMember"
+          from users u where id = ${userId} and deleted_at is null`)
+      )
+  } satisfies Partial<WorkspaceRepo["Service"]>
+}
+
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const { query, sql } = yield* Database
     return WorkspaceRepo.of({
-      insert: (given, createdBy) =>
-        query(
+      insert: (given, createdBy, most) => {
+        const row = { ...columns.row(given), created_by: createdBy }
+        return query(
           Effect.asVoid(
-            sql`insert into workspaces ${sql.insert({ ...columns.row(given), created_by: createdBy })}`
+            createdBy === null || most === undefined
+              ? sql`insert into workspaces ${sql.insert(row)}`
+              : insertWithin(sql, { row, createdBy, most })
           )
-        ),
+        )
+      },
       find: (id) => query(workspace(sql`select ${shown} from workspaces w where w.id = ${id}`)),
       lock: (id) =>
         query(workspace(sql`select ${shown} from workspaces w where w.id = ${id} for no key update`)),
       list: (userId) =>
         query(
           workspaces(sql`
-            select ${viewColumns.read("w")} from workspaces w
-            join workspace_members m on m.workspace_id = w.id
-            where m.user_id = ${userId} order by w.created_at, w.id`)
+            select ${viewColumns.read("w")} from workspaces w join (
+              select workspace_id, role from workspace_members where user_id = ${userId}
+              union all
+              select i.workspace_id, i.role from users u join workspace_invitations i on i.email = u.email
+              where u.id = ${userId} and not exists (
+                select from workspace_members o where o.workspace_id = i.workspace_id and o.user_id = u.id)
+            ) m on m.workspace_id = w.id
+            order by w.created_at, w.id`)
         ),
       ...forOperators({ query, sql }),
+      ...ofMembers({ query, sql }),
       update: (id, { defaultProviderKeyId, name }, updatedAt) =>
         query(
           updated(sql`
@@ -111,50 +226,10 @@ export const layer = Layer.effect(
             Effect.map(Option.isSome)
           )
         ),
-      members: (id) =>
-        query(
-          members(sql`
-            select ${memberColumns.read("m")}
-            from workspace_members m join users u on u.id = m.user_id and u.deleted_at is null
-            where m.workspace_id = ${id} order by m.created_at, m.user_id`)
-        ),
-      removeMember: (id, userId) =>
-        query(
-          returnedRow(sql`
-            delete from workspace_members where workspace_id = ${id} and user_id = ${userId}
-            returning user_id`)
-        ),
-      removeMemberships: (userId) =>
-        query(Effect.asVoid(sql`delete from workspace_members where user_id = ${userId}`)),
       setPlan: (id, plan, at) =>
         query(
           returnedRow(
             sql`update workspaces set plan = ${plan}, updated_at = ${at} where id = ${id} returning id`
-          )
-        ),
-      addMember: (id, userId, role, at, most) => {
-        // The foreign key alone lets one in who was removed, since the row stays.
-        const added = (unless: Fragment) => sql`
-          insert into workspace_members (workspace_id, user_id, role, created_at)
-          select ${id}, id, ${role}, ${at}::timestamptz from users
-          where id = ${userId} and deleted_at is null ${unless} for key share
-          on conflict (workspace_id, user_id) do update set role = excluded.role
-          returning user_id`
-        return query(
-          returnedRow(
-            most === undefined || role !== "owner"
-              ? added(sql.literal(""))
-              : unlessOwnsMost(sql, { id, userId, most, added })
-          )
-        )
-      },
-      role: (id, userId) =>
-        query(
-          Effect.map(
-            membership(sql`
-              select role from workspace_members m join users u on u.id = m.user_id and u.disabled_at is null
-              where m.workspace_id = ${id} and m.user_id = ${userId}`),
-            Option.map((row) => row.role)
           )
         )
     })

@@ -1,0 +1,76 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { PlanLimitExceeded } from "../../Schemas/Connector.ts"
+import { InvalidInput, notFound } from "../../Schemas/Errors.ts"
+import type { UserId, WorkspaceId } from "../../Schemas/Ids.ts"
+import { toEmail, type User } from "../../Schemas/User.ts"
+import { type AddMember, mostMembers, toMember } from "../../Schemas/Workspace.ts"
+import { CronJobRepo } from "../CronJobRepo.ts"
+import { now } from "../CurrentTime.ts"
+import { Ids } from "../Ids.ts"
+import { Transaction } from "../Transaction.ts"
+import { WorkspaceRepo } from "../WorkspaceRepo.ts"
+import { makeChecks, requireOtherOwner } from "./Checks.ts"
+import { makeInvitationRate } from "./InvitationRate.ts"
+
+const noEmail = new InvalidInput({ error: "email: must be an e-mail address" })
+
+const tooMany = new PlanLimitExceeded({
+  error: `members: a workspace has at most ${mostMembers}, with those who are invited`
+})
+
+/** Who belongs to a workspace, and how that changes. */
+export const makeMembers = Effect.gen(function* () {
+  const ids = yield* Ids
+  const jobs = yield* CronJobRepo
+  const repo = yield* WorkspaceRepo
+  const transaction = yield* Transaction
+  const { get, requireMember, requireOwner } = yield* makeChecks
+  const takeInvitation = yield* makeInvitationRate
+
+  return {
+    members: Effect.fn("Workspaces.members")(function* (user: User, id: WorkspaceId) {
+      yield* get(user, id)
+      return (yield* repo.members(id)).map(toMember)
+    }),
+    // Users are not asked for the e-mail: the same is done, told and shown whether or not there is one who has it.
+    addMember: Effect.fn("Workspaces.addMember")((user: User, id: WorkspaceId, input: AddMember) =>
+      transaction.atomically(
+        Effect.gen(function* () {
+          yield* requireOwner(user, id)
+          const email = Option.getOrUndefined(toEmail(input.email))
+          if (email === undefined) return yield* noEmail
+          const [role, createdAt] = [input.role ?? "member", yield* now]
+          yield* repo.invite(id, { id: yield* ids.make<UserId>("user"), email, role, createdAt })
+          const members = yield* repo.members(id)
+          const found = members.find((each) => each.email === email && !each.isPending)
+          if (found !== undefined) {
+            if (role !== "owner") yield* requireOtherOwner(members, found.userId)
+            yield* repo.addMember(id, found.userId, role, createdAt)
+            return { ...toMember(found), role }
+          }
+          if (members.length > mostMembers) return yield* tooMany
+          yield* takeInvitation(user.id)
+          const invited = members.find((each) => each.email === email)
+          return invited === undefined ? yield* notFound("member") : toMember(invited)
+        })
+      )
+    ),
+    removeMember: Effect.fn("Workspaces.removeMember")((user: User, id: WorkspaceId, given: UserId) =>
+      transaction.atomically(
+        Effect.gen(function* () {
+          yield* user.id === given ? requireMember(user, id) : requireOwner(user, id)
+          const members = yield* repo.members(id)
+          const userId = members.find(({ invitationId }) => invitationId === given)?.userId ?? given
+          yield* requireOtherOwner(members, userId)
+          const at = yield* now
+          // Before too: who has one of the jobs now may wait for what the removal locks.
+          yield* jobs.stopOf({ userId, workspaceId: id }, "maker_left", at)
+          const removed = yield* repo.removeMember(id, userId)
+          if (Option.isNone(removed)) return yield* notFound("member")
+          yield* jobs.stopOf({ userId: removed.value, workspaceId: id }, "maker_left", at)
+        })
+      )
+    )
+  }
+})
