@@ -157,13 +157,11 @@ const makeChanges = Effect.gen(function* () {
   const workspaces = yield* WorkspaceRepo
   const join = yield* makeJoin
 
-  /** The cron jobs of one who is disabled are switched off, and stay so; before the user too, as a removal does. */
+  /** The cron jobs of one who is disabled are switched off, and stay so. */
   const setDisabled = Effect.fnUntraced(function* ({ email, id }: User, disabled: boolean) {
     const at = yield* now
-    const stop = jobs.stopOf({ userId: id, workspaceId: null }, "maker_disabled", at)
-    if (disabled) yield* stop
     const changed = yield* users.setDisabled(id, disabled ? at : null)
-    if (disabled) yield* stop
+    if (disabled) yield* jobs.stopOf({ userId: id, workspaceId: null }, "maker_disabled", at)
     return Option.isSome(changed) ? toUserSummary(changed.value) : yield* noUser(email)
   })
   const revoke = Effect.fnUntraced(function* (id: TokenId) {

@@ -24,7 +24,7 @@ export class CronJobRepo extends Context.Service<
     readonly find: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
     /** As `find`, and nobody else changes the job before the surrounding transaction ends. */
     readonly lock: (id: CronJobId) => Effect.Effect<Option.Option<StoredCronJob>, Unavailable>
-    /** Atomic: absent fields keep what they have. None when there is no such job. Of `createdBy` as `insert`. */
+    /** Atomic: absent fields keep what they have. None when there is no such job. */
     readonly update: (
       id: CronJobId,
       patch: UpdateCronJob &
@@ -32,8 +32,8 @@ export class CronJobRepo extends Context.Service<
       at: Date
     ) => Effect.Effect<Option.Option<StoredCronJob>, ReferenceGone | Unavailable>
     /**
-     * Switches off what is on of the jobs that a user answers for: in a workspace, or null in all. A job that is being
-     * fired is waited for, and no slot comes after it.
+     * Switches off what is on of the jobs that a user answers for, in a workspace or null in all. A job that is being
+     * fired is waited for, and no slot comes after it. To be called when the user is taken out: jobs are locked last.
      */
     readonly stopOf: (
       maker: { readonly userId: UserId; readonly workspaceId: WorkspaceId | null },

@@ -82,6 +82,14 @@ export class WorkspaceRepo extends Context.Service<
      * by this: ask it of a caller, and of nobody else.
      */
     readonly role: (id: WorkspaceId, userId: UserId) => Effect.Effect<Option.Option<Role>, Unavailable>
+    /**
+     * Those of them who may use the workspace. Whoever takes one of these out, disables or deletes it waits until the
+     * surrounding transaction ends. Jobs are locked behind this, since they are switched off behind a removal.
+     */
+    readonly lockMembers: (
+      id: WorkspaceId,
+      userIds: ReadonlyArray<UserId>
+    ) => Effect.Effect<ReadonlyArray<UserId>, Unavailable>
     /** What others are told of a user, and whether it may use the workspace. None when it is gone, or never was. */
     readonly profile: (
       id: WorkspaceId,

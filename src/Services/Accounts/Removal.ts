@@ -25,9 +25,6 @@ export const makeRemoval = Effect.gen(function* () {
     // Before the user: whoever adds a member has the workspace, and waits for the user.
     yield* workspaces.lockOwned(user.id)
     const deletedAt = yield* now
-    // Before the user too: who has one of the jobs now may wait for the user.
-    const everywhere = { userId: user.id, workspaceId: null }
-    yield* jobs.stopOf(everywhere, "maker_left", deletedAt)
     // Another may have done it since this one was found.
     if (!(yield* users.remove(user.id, deletedAt))) {
       return yield* new AccountError({ error: `there is no user ${user.email}` })
@@ -43,7 +40,7 @@ export const makeRemoval = Effect.gen(function* () {
       })
     }
     yield* workspaces.removeMemberships(user)
-    yield* jobs.stopOf(everywhere, "maker_left", deletedAt)
+    yield* jobs.stopOf({ userId: user.id, workspaceId: null }, "maker_left", deletedAt)
     yield* tokens.removeOf(user.id)
     return { userId: user.id, email: user.email, deletedAt }
   })

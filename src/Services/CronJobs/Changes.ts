@@ -1,3 +1,4 @@
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {
@@ -7,7 +8,7 @@ import {
   toCronJob,
   type UpdateCronJob
 } from "../../Schemas/CronJob.ts"
-import { notFound, ReferenceGone } from "../../Schemas/Errors.ts"
+import { notFound, Unavailable } from "../../Schemas/Errors.ts"
 import type { CronJobId, UserId } from "../../Schemas/Ids.ts"
 import type { User } from "../../Schemas/User.ts"
 import { Access } from "../Access.ts"
@@ -20,9 +21,8 @@ import { Transaction } from "../Transaction.ts"
 import { WorkspaceRepo } from "../WorkspaceRepo.ts"
 import { instants } from "./Instants.ts"
 
-/** Who is to answer for a job is no member, or is being taken out at this moment. */
-export const isMakerGone = (error: unknown): boolean =>
-  error instanceof ReferenceGone && error.field === "createdBy"
+/** Somebody else came to answer for the job between two looks at it. */
+class MakerChanged extends Data.TaggedError("MakerChanged") {}
 
 /** What changes cron jobs that are there. Nobody else changes one meanwhile. */
 export const makeChanges = Effect.gen(function* () {
@@ -34,54 +34,70 @@ export const makeChanges = Effect.gen(function* () {
   const transaction = yield* Transaction
   const workspaces = yield* WorkspaceRepo
 
-  /** Who answers for a job that is switched on: who did so, unless that is no member any more or unknown. */
-  const makerOf = Effect.fnUntraced(function* ({ createdBy, workspaceId }: StoredCronJob, user: User) {
-    if (createdBy === null || createdBy === user.id) return user.id
-    const found = yield* workspaces.profile(workspaceId, createdBy)
-    return Option.isSome(found) && found.value.isMember ? createdBy : user.id
+  /** A job that is locked, and who answers for it when the caller switches it on. Members are locked before jobs. */
+  const lockWithMaker = Effect.fnUntraced(function* <E>(
+    user: User,
+    id: CronJobId,
+    check: (found: Option.Option<StoredCronJob>) => Effect.Effect<StoredCronJob, E>
+  ) {
+    const seen = yield* check(yield* repo.find(id))
+    const members = yield* workspaces.lockMembers(
+      seen.workspaceId,
+      seen.createdBy === null ? [user.id] : [user.id, seen.createdBy]
+    )
+    if (!members.includes(user.id)) return yield* notFound("cron job")
+    const job = yield* check(yield* repo.lock(id))
+    if (job.createdBy !== seen.createdBy) return yield* new MakerChanged()
+    const maker = members.find((userId) => userId === job.createdBy) ?? user.id
+    return { job, maker }
   })
 
-  /** Changes a job that is locked; who switches it on by that may come to answer for it. */
   const change = Effect.fnUntraced(function* (
     job: StoredCronJob,
     patch: UpdateCronJob & { readonly createdBy?: UserId },
-    user: User
+    maker: UserId | null
   ) {
     const { countsFromNow, isActive, isAsked, schedule, timezone, turnsOn } = planUpdate(job, patch)
     const [next] = isAsked ? yield* instants(schedule, timezone, yield* fires.now, 1) : []
     const nextFireAt = isActive ? (next ?? null) : null
-    const on = turnsOn ? { createdBy: yield* makerOf(job, user), stoppedAt: null, stopReason: null } : {}
+    const on = turnsOn ? { createdBy: maker, stoppedAt: null, stopReason: null } : {}
     const changes = { ...on, ...patch, ...(countsFromNow ? { nextFireAt } : {}) }
     const updated = yield* repo.update(job.id, changes, yield* now)
     return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
   })
 
-  /** Asked again, it is known who is there. */
   const changing = <A, E>(work: Effect.Effect<A, E>) =>
-    transaction
-      .atomically(work)
-      .pipe(
-        Effect.retry({ while: isMakerGone, times: 1 }),
-        orUnknown,
-        Effect.tap(signals.publish({ type: "cron" }))
-      )
+    transaction.atomically(work).pipe(
+      Effect.retry({ while: (error) => error instanceof MakerChanged, times: 3 }),
+      Effect.catchIf(
+        (error) => error instanceof MakerChanged,
+        () => new Unavailable({ error: "others are changing this cron job; try again" })
+      ),
+      orUnknown,
+      Effect.tap(signals.publish({ type: "cron" }))
+    )
 
   return {
     update: Effect.fn("CronJobs.update")((user: User, id: CronJobId, patch: UpdateCronJob) =>
       changing(
         Effect.gen(function* () {
-          const job = yield* access.visible(user, "cron job", yield* repo.lock(id))
+          const check = (found: Option.Option<StoredCronJob>) => access.visible(user, "cron job", found)
+          const { job, maker } =
+            patch.isActive === true
+              ? yield* lockWithMaker(user, id, check)
+              : { job: yield* check(yield* repo.lock(id)), maker: null }
           yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
-          return yield* change(job, patch, user)
+          return yield* change(job, patch, maker)
         })
       )
     ),
     takeOver: Effect.fn("CronJobs.takeOver")((user: User, id: CronJobId) =>
       changing(
         Effect.gen(function* () {
-          const job = yield* access.owned(user, "cron job", yield* repo.lock(id))
+          const check = (found: Option.Option<StoredCronJob>) => access.owned(user, "cron job", found)
+          const { job } = yield* lockWithMaker(user, id, check)
           const createdBy = user.id
-          return yield* change(job, isStopped(job) ? { createdBy, isActive: true } : { createdBy }, user)
+          return yield* change(job, isStopped(job) ? { createdBy, isActive: true } : { createdBy }, createdBy)
         })
       )
     )

@@ -63,12 +63,9 @@ export const makeMembers = Effect.gen(function* () {
           const members = yield* repo.members(id)
           const userId = members.find(({ invitationId }) => invitationId === given)?.userId ?? given
           yield* requireOtherOwner(members, userId)
-          const at = yield* now
-          // Before too: who has one of the jobs now may wait for what the removal locks.
-          yield* jobs.stopOf({ userId, workspaceId: id }, "maker_left", at)
           const removed = yield* repo.removeMember(id, userId)
           if (Option.isNone(removed)) return yield* notFound("member")
-          yield* jobs.stopOf({ userId: removed.value, workspaceId: id }, "maker_left", at)
+          yield* jobs.stopOf({ userId: removed.value, workspaceId: id }, "maker_left", yield* now)
         })
       )
     )

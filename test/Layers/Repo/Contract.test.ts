@@ -10,7 +10,9 @@ import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
 import * as CronFireRepo from "../../contract/CronFireRepo.ts"
 import * as CronJobRepo from "../../contract/CronJobRepo.ts"
+import * as CronMakers from "../../contract/CronMakers.ts"
 import * as DatabaseReport from "../../contract/DatabaseReport.ts"
+import * as Invitations from "../../contract/Invitations.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as MemorySearch from "../../contract/MemorySearch.ts"
 import * as NewestFirst from "../../contract/NewestFirst.ts"
@@ -50,11 +52,11 @@ type Port = Named<Layer.Success<typeof Repo.layerMemory>>
 const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => void }>>> = {
   UserRepo: [UserRepo],
   TokenRepo: [TokenRepo],
-  WorkspaceRepo: [WorkspaceRepo],
+  WorkspaceRepo: [WorkspaceRepo, Invitations],
   ProjectRepo: [ProjectRepo],
   ProviderKeyRepo: [ProviderKeyRepo],
   AgentRepo: [AgentRepo, Pages],
-  CronJobRepo: [CronJobRepo],
+  CronJobRepo: [CronJobRepo, CronMakers],
   RemovalRepo: [RemovalRepo, References],
   CronFireRepo: [CronFireRepo],
   ConnectorRepo: [ConnectorRepo],

@@ -64,6 +64,9 @@ const seed = Effect.gen(function* () {
       case when n % 500 = 0 then 'PENDING' else 'APPROVED' end, null, null, null, at, now() + interval '1 day' ${rows}`
   yield* sql`insert into users select 'visitor_' || n, 'v' || n || '@example.org', at ${rows}`
   yield* sql`insert into workspaces select 'ws_of_visitor_' || n, 'w', 'free', at, at ${rows}`
+  yield* sql`
+    insert into workspace_invitations select ws, 'v' || n || '@example.org', 'user_i' || n, 'member', at ${rows}`
+  yield* sql`update cron_jobs set created_by = 'user_' || substr(id, 6)::int % 100`
   yield* sql`vacuum analyze`
 })
 

@@ -1,6 +1,6 @@
 import { describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { CronJobId } from "../../../src/Schemas/Ids.ts"
+import type { CronJobId, UserId } from "../../../src/Schemas/Ids.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
 import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
 import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
@@ -62,6 +62,14 @@ const suite = () =>
         table: "cron_fires",
         index: "cron_fires_by_age",
         call: Effect.flatMap(CronFireRepo, (fires) => fires.forget(day, 50))
+      },
+      {
+        what: "the stop of the jobs of a user",
+        table: "cron_jobs",
+        index: "cron_jobs_of_maker",
+        call: Effect.flatMap(CronJobRepo, (jobs) =>
+          jobs.stopOf({ userId: "user_9" as UserId, workspaceId: null }, "maker_left", new Date())
+        )
       },
       ...(
         [

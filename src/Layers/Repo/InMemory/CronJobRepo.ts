@@ -17,13 +17,6 @@ export const layer = Layer.effect(
       const agent = job.agentId === null ? undefined : agents.get(job.agentId)
       return { ...job, agent: agent ? { id: agent.id, name: agent.name } : null }
     }
-    const namedBy = (id: string, patch: Parameters<CronJobRepo["Service"]["update"]>[1]) => {
-      const job = cronJobs.get(id)
-      const createdBy = patch.createdBy ?? null
-      return job === undefined
-        ? {}
-        : { ...patch, member: makerOf({ workspaceId: job.workspaceId, createdBy }) }
-    }
     const find = (id: string) =>
       Effect.sync(() => Option.map(Option.fromNullishOr(cronJobs.get(id)), withAgent))
     return guard(
@@ -41,7 +34,7 @@ export const layer = Layer.effect(
         lock: find,
         ...Slices.makePages(cronJobs, (job) => toCronJob(withAgent(job))),
         update: (id, patch, at) =>
-          unlessGone(tables, namedBy(id, patch), () => {
+          unlessGone(tables, cronJobs.has(id) ? patch : {}, () => {
             const job = cronJobs.get(id)
             if (job === undefined) return Option.none<StoredCronJob>()
             const updated = { ...job, ...patch, updatedAt: at }

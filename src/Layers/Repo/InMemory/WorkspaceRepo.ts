@@ -104,6 +104,7 @@ const ofMembers = (tables: Tables) => {
         }
         return Option.fromNullishOr(members.get(place)?.role)
       }),
+    lockMembers: (id, userIds) => Effect.sync(() => userIds.filter((userId) => isMember(tables, id, userId))),
     profile: (id, userId) =>
       Effect.sync(() => {
         const user = gone.has(userId) ? undefined : users.get(userId)

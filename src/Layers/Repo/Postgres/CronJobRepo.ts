@@ -66,26 +66,19 @@ export const layer = Layer.effect(
         query(
           job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null for no key update of c`)
         ),
-      update: (id, patch, at) => {
-        const workspaceId = sql`(select workspace_id from cron_jobs where id = ${id})`
-        const names = {
-          ...patch,
-          member: patch.createdBy == null ? null : { workspaceId, userId: patch.createdBy }
-        }
-        return query(
+      update: (id, patch, at) =>
+        query(
           job(sql`
-            with ${goneOf(sql, names)}, changed as (
+            with ${goneOf(sql, patch)}, changed as (
               update cron_jobs set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
               where id = ${id} and deleted_at is null and not exists (select from gone) returning *)
-            ${read("changed")}`).pipe(orGone(sql, names, isThere(sql, "cron_jobs", id)))
-        )
-      },
+            ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "cron_jobs", id)))
+        ),
       stopOf: ({ userId, workspaceId }, reason, at) =>
         query(
           Effect.asVoid(sql`
             with taken as (
-              select id from cron_jobs
-              where created_by = ${userId} and is_active and deleted_at is null
+              select id from cron_jobs where created_by = ${userId} and is_active and deleted_at is null
               ${workspaceId === null ? sql.literal("") : sql`and workspace_id = ${workspaceId}`}
               order by id for no key update)
             update cron_jobs set is_active = false, next_fire_at = null, stopped_at = ${at}, stop_reason = ${reason},

@@ -19,8 +19,8 @@ const tables = {
 type Field = keyof typeof tables
 
 /** Who has to be a member that is not disabled. */
-export interface NamedMember {
-  readonly workspaceId: Fragment | string
+interface NamedMember {
+  readonly workspaceId: string
   readonly userId: string
 }
 

@@ -32,6 +32,7 @@ const invitedColumns = makeColumns(StoredMember, {
   isPending: { read: "true" },
   invitationId: { read: "i.id" }
 }).read("i")
+const users = rows(Schema.Struct({ userId: UserId }))
 const removed = firstRow(Schema.Struct({ userId: UserId }))
 const profile = firstRow(Schema.Struct({ email: Email, isMember: Schema.Boolean }))
 const updated = firstRow(Schema.Struct({ id: Schema.String }))
@@ -174,6 +175,17 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
             Option.isSome(found) && found.value.isPending ? join(id, userId) : Effect.succeed(found)
         )
       ).pipe(Effect.map(Option.map(({ role }) => role))),
+    // First the user, as a deletion does.
+    lockMembers: (id, userIds) =>
+      query(
+        Effect.map(
+          users(sql`
+            select u.id as "userId" from users u join workspace_members m on m.user_id = u.id
+            where ${sql.in("u.id", userIds)} and u.disabled_at is null and m.workspace_id = ${id}
+            order by u.id for share of u for key share of m`),
+          (found) => found.map(({ userId }) => userId)
+        )
+      ),
     profile: (id, userId) =>
       query(
         profile(sql`
