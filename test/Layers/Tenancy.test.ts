@@ -98,8 +98,8 @@ describe("tenancy", () => {
         }
         for (const idField of operation.ids.toReversed()) {
           const kind = kindOfField(operation, idField.split(" ")[1] ?? "")
-          // These need another user, and have a test of their own below.
-          if (operation.id === "workspaces.removeMember" || operation.id === "workspaces.addMember") continue
+          // This needs another user, and has a test of its own below.
+          if (operation.id === "workspaces.removeMember") continue
           const answer = yield* request(world, operation, idField, world.mine.ids[kind] ?? "")
           assert.isBelow(answer.status, 300, `${idField} ${answer.text}`)
         }
@@ -124,6 +124,43 @@ describe("tenancy", () => {
       const removal = yield* send("DELETE", `${members}/${other.ids.user}`, { token: mine.token })
       assert.strictEqual(removal.status, 200)
       assert.deepStrictEqual(yield* statuses(), [403, 404])
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("nobody is told whether an e-mail is that of a user, nor how fast it may be asked", () =>
+    Effect.gen(function* () {
+      const { mine, other, send } = yield* makeWorld
+      const path = `/api/workspaces/${mine.ids.workspace}/members`
+      const ask = Effect.fnUntraced(function* (email: string) {
+        const answer = yield* send("POST", path, { token: mine.token, json: { email } })
+        const id = (answer.body as { readonly data?: { readonly userId: string } }).data?.userId ?? "none"
+        const { body } = yield* send("GET", path, { token: mine.token })
+        const listed = (body as { readonly data: ReadonlyArray<{ readonly userId: string }> }).data
+        const shown = listed.filter(({ userId }) => userId === id)
+        const removal = yield* send("DELETE", `${path}/${id}`, { token: mine.token })
+        const told = [answer.text, JSON.stringify(shown), removal.text]
+        return {
+          told: told.map((text) => text.replaceAll(email, "the e-mail").replaceAll(id, "the id")),
+          statuses: [answer.status, removal.status],
+          headers: Array.from(answer.headers).filter(
+            ([name]) => !/^(x-request-id|ratelimit|content-length)$/.test(name)
+          ),
+          id
+        }
+      })
+      const { id, ...known } = yield* ask(`${other.ids.user}@example.org`)
+      const { id: _, ...unknown } = yield* ask("nobody@example.org")
+      assert.deepStrictEqual(known, unknown)
+      assert.deepStrictEqual(known.statuses, [201, 200])
+      assert.notStrictEqual(id, other.ids.user)
+      for (let n = 2; n < 60; n++) yield* ask(`nobody${n}@example.org`)
+      for (const email of [`${other.ids.user}@example.org`, "nobody@example.org"]) {
+        const refused = yield* send("POST", path, { token: mine.token, json: { email } })
+        assert.deepStrictEqual(
+          [refused.status, refused.headers.get("x-error-code"), refused.headers.get("retry-after")],
+          [429, "rate_limited", "60"]
+        )
+      }
     }).pipe(Effect.provide(layerOffline()))
   )
 })

@@ -57,6 +57,7 @@ export const bodies: Readonly<Record<string, Json>> = {
   "cronJobs.update": { name: "changed" },
   "cronJobs.preview": { schedule: "@daily" },
   "cronJobs.run": {},
+  "cronJobs.takeOver": {},
   "connectors.create": { type: "custom" },
   "connectors.update": { providerName: "changed" },
   "connectors.check": {},

@@ -7,7 +7,8 @@ import { monotonicMillis } from "../CurrentTime.ts"
 export const invitationRate = { most: 60, millis: 60_000, users: 10_000 }
 
 const tooMany = new RateLimited({
-  error: "email: you have invited too many; there is room for another within a minute"
+  error: "email: you have invited too many; there is room for another within a minute",
+  retryAfter: 60
 })
 
 /** Takes a place, or says that there is none. Who is forgotten first, where there are too many, begins anew. */

@@ -344,52 +344,6 @@ const suite = () =>
         index: "workspace_members_of_user",
         call: Effect.flatMap(WorkspaceRepo, (workspaces) => workspaces.list(userId))
       },
-      ...(
-        [
-          ["the role of a member or somebody invited", "role"],
-          ["who of some users is a member", "lockMembers"],
-          ["what others are told of a user", "profile"]
-        ] as const
-      ).map(([what, name]) => ({
-        what,
-        table: "workspace_members",
-        index: "workspace_members_pkey",
-        call: Effect.flatMap(
-          WorkspaceRepo,
-          (workspaces): Effect.Effect<unknown, unknown> =>
-            name === "lockMembers"
-              ? workspaces.lockMembers(workspaceId, [userId])
-              : workspaces[name](workspaceId, userId)
-        )
-      })),
-      {
-        what: "the look for an invitation",
-        table: "workspace_invitations",
-        index: "workspace_invitations_pkey",
-        call: Effect.flatMap(WorkspaceRepo, (workspaces) =>
-          workspaces.role(workspaceId, "visitor_7" as UserId)
-        )
-      },
-      {
-        what: "the list of the invitations of a user",
-        table: "workspace_invitations",
-        index: "workspace_invitations_of_email",
-        call: Effect.flatMap(WorkspaceRepo, (workspaces) => workspaces.list(userId))
-      },
-      {
-        what: "the end of the invitations of a user",
-        table: "workspace_invitations",
-        index: "workspace_invitations_of_email",
-        call: Effect.flatMap(WorkspaceRepo, (workspaces) =>
-          workspaces.removeMemberships({ id: "visitor_8" as UserId, email: "v8@example.org" as Email })
-        )
-      },
-      {
-        what: "the invitations of a workspace",
-        table: "workspace_invitations",
-        index: "workspace_invitations_pkey",
-        call: Effect.flatMap(WorkspaceRepo, (workspaces) => workspaces.members(workspaceId))
-      },
       {
         what: "the list of members",
         table: "workspace_members",

@@ -83,7 +83,7 @@ export const layer = Layer.effect(
               order by id for no key update)
             update cron_jobs set is_active = false, next_fire_at = null, stopped_at = ${at}, stop_reason = ${reason},
               updated_at = ${at}
-            where id in (select id from taken)`)
+            where id = any (array(select id from taken))`)
         ),
       remove: (id) =>
         query(

@@ -32,11 +32,20 @@ const invitedColumns = makeColumns(StoredMember, {
   isPending: { read: "true" },
   invitationId: { read: "i.id" }
 }).read("i")
-const users = rows(Schema.Struct({ userId: UserId }))
-const removed = firstRow(Schema.Struct({ userId: UserId }))
-const profile = firstRow(Schema.Struct({ email: Email, isMember: Schema.Boolean }))
+const MemberId = Schema.Struct({ userId: UserId })
+const memberIds = rows(MemberId)
+const memberId = firstRow(MemberId)
+const idColumns = makeColumns(MemberId, {})
+const Profile = Schema.Struct({ email: Email, isMember: Schema.Boolean })
+const profile = firstRow(Profile)
+const profileColumns = makeColumns(Profile, {
+  isMember: { read: "u.disabled_at is null and m.user_id is not null" }
+}).read("u")
 const updated = firstRow(Schema.Struct({ id: Schema.String }))
-const membership = firstRow(Schema.Struct({ role: Role, isPending: Schema.Boolean }))
+const Membership = Schema.Struct({ role: Role, isPending: Schema.Boolean })
+const membership = firstRow(Membership)
+const roleColumns = makeColumns(Membership, { isPending: { read: "false" } })
+const invitedRole = makeColumns(Membership, { isPending: { read: "true" } }).read("i")
 
 /** Stores a workspace unless its maker may have no more; within a transaction. */
 const insertWithin = (
@@ -94,7 +103,7 @@ const endOf = (sql: PgClient, id: WorkspaceId, userId: UserId, isThere: string) 
 /** Who belongs to workspaces. */
 const ofMembers = ({ query, sql }: Database["Service"]) => {
   const asMember = (id: WorkspaceId, userId: UserId) => sql`
-    select m.role, false as "isPending" from workspace_members m
+    select ${roleColumns.read("m")} from workspace_members m
     join users u on u.id = m.user_id and u.disabled_at is null
     where m.workspace_id = ${id} and m.user_id = ${userId}`
   /** Of requests of one user that come at once only one finds the invitation; the others look again. */
@@ -104,7 +113,7 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
         with ${endOf(sql, id, userId, "disabled_at")}
         insert into workspace_members (workspace_id, user_id, role, created_at, invitation_id)
         select ${id}, u.id, ended.role, ended.created_at, ended.id from u, ended
-        on conflict do nothing returning role, false as "isPending"`),
+        on conflict do nothing returning ${roleColumns.read()}`),
       (found) => (Option.isSome(found) ? Effect.succeed(found) : membership(asMember(id, userId)))
     )
   return {
@@ -141,18 +150,16 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
     removeMember: (id, userId) =>
       query(
         Effect.gen(function* () {
-          const invited = yield* removed(sql`
+          const isInvited = yield* returnedRow(sql`
             delete from workspace_invitations
             where workspace_id = ${id} and (id = ${userId} or email = (select email from users where id = ${userId}))
-            returning ${userId} as "userId"`)
-          const member = yield* removed(sql`
+            returning id`)
+          const member = yield* memberId(sql`
             delete from workspace_members
             where workspace_id = ${id} and (user_id = ${userId} or invitation_id = ${userId})
-            returning user_id as "userId"`)
-          return Option.map(
-            Option.orElse(member, () => invited),
-            (row) => row.userId
-          )
+            returning ${idColumns.read()}`)
+          if (Option.isSome(member)) return Option.some(member.value.userId)
+          return isInvited ? Option.some(userId) : Option.none()
         })
       ),
     removeMemberships: ({ email, id }) =>
@@ -167,7 +174,7 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
           membership(sql`
             ${asMember(id, userId)}
             union all
-            select i.role, true from users u
+            select ${invitedRole} from users u
             join workspace_invitations i on i.workspace_id = ${id} and i.email = u.email
             where u.id = ${userId} and u.disabled_at is null
             limit 1`),
@@ -179,8 +186,8 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
     lockMembers: (id, userIds) =>
       query(
         Effect.map(
-          users(sql`
-            select u.id as "userId" from users u join workspace_members m on m.user_id = u.id
+          memberIds(sql`
+            select ${idColumns.read("m")} from users u join workspace_members m on m.user_id = u.id
             where ${sql.in("u.id", userIds)} and u.disabled_at is null and m.workspace_id = ${id}
             order by u.id for share of u for key share of m`),
           (found) => found.map(({ userId }) => userId)
@@ -189,9 +196,9 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
     profile: (id, userId) =>
       query(
         profile(sql`
-          select email, disabled_at is null and exists (
-            select from workspace_members where workspace_id = ${id} and user_id = u.id) as "isMember"
-          from users u where id = ${userId} and deleted_at is null`)
+          select ${profileColumns} from users u
+          left join workspace_members m on m.workspace_id = ${id} and m.user_id = u.id
+          where u.id = ${userId} and u.deleted_at is null`)
       )
   } satisfies Partial<WorkspaceRepo["Service"]>
 }
