@@ -8,6 +8,7 @@ import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
 import { Transaction } from "../../src/Services/Transaction.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+import { listed } from "../support/Listed.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeUser, makeWorkspace, newId } from "../support/Fixtures.ts"
 import { makeCronJob } from "./CronJobRepo.ts"
@@ -57,7 +58,7 @@ export const suite = (it: It) =>
           const error = yield* Effect.flip(makeCronJob(id, { createdBy }))
           assert.deepStrictEqual<unknown>(error, new ReferenceGone({ field: "createdBy" }))
         }
-        assert.deepStrictEqual(yield* jobs.list({ workspaceId: id }), [job])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId: id }), [job])
         assert.strictEqual((yield* makeCronJob(elsewhere, { createdBy: bob.id })).createdBy, bob.id)
       })
     )
@@ -99,7 +100,7 @@ export const suite = (it: It) =>
         })
         yield* jobs.stopOf({ userId: ann.id, workspaceId: id }, "maker_left", at(7))
         assert.sameDeepMembers(
-          [...(yield* jobs.list({ workspaceId: id }))],
+          [...(yield* listed(jobs, { workspaceId: id }))],
           [
             { ...one, ...stopped("maker_left", 7) },
             { ...two, ...stopped("maker_left", 7) },
@@ -108,10 +109,10 @@ export const suite = (it: It) =>
             unknown
           ]
         )
-        assert.deepStrictEqual(yield* jobs.list({ workspaceId: elsewhere }), [far])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId: elsewhere }), [far])
         // What is stopped stays as it is.
         yield* jobs.stopOf({ userId: ann.id, workspaceId: null }, "maker_disabled", at(8))
-        assert.deepStrictEqual(yield* jobs.list({ workspaceId: elsewhere }), [
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId: elsewhere }), [
           { ...far, ...stopped("maker_disabled", 8) }
         ])
         assert.deepStrictEqual(yield* jobs.find(one.id), Option.some({ ...one, ...stopped("maker_left", 7) }))

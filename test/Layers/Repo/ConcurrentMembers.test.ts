@@ -15,6 +15,7 @@ import { Scheduler } from "../../../src/Services/Scheduler.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
 import { Workspaces } from "../../../src/Services/Workspaces.ts"
+import { listedFor } from "../../support/Listed.ts"
 import { at, makeUser } from "../../support/Fixtures.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { isOver, makeCronNodes, makeDueJobs } from "./CronNodes.ts"
@@ -86,7 +87,7 @@ const makersSuite = () => {
       )
       const [job = assert.fail()] = yield* on(
         0,
-        Effect.flatMap(CronJobs, (use) => use.list(user, { workspaceId }))
+        Effect.flatMap(CronJobs, (use) => listedFor(use, user, { workspaceId }))
       )
       assert.isFalse(job.isActive)
       assert.deepStrictEqual(yield* orphans(sql), [])
