@@ -155,6 +155,11 @@ const suite = () => {
         yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
         const beginning = yield* Effect.forkDetach(on(2, begin))
         yield* Effect.orDie(on(1, Postgres.untilWaiting(2)))
+        // For the removal, and not for the conversation: the removal has looked already which turn it ends.
+        const [{ behind } = { behind: 0 }] = yield* sql<{ behind: number }>`
+          select count(*)::int as behind from pg_stat_activity
+          where datname = current_database() and wait_event = 'advisory'`.pipe(Effect.orDie)
+        assert.strictEqual(behind, 1)
         const second = yield* Effect.forkDetach(on(3, remove(turn.id)))
         yield* Effect.orDie(on(1, Postgres.untilWaiting(3)))
         return [first, second, beginning] as const
