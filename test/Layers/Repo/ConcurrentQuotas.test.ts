@@ -1,6 +1,7 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { PlanLimitExceeded } from "../../../src/Schemas/Connector.ts"
@@ -104,6 +105,25 @@ const suite = () => {
         memoryEntries: entries.length,
         memoryBytes: entries.reduce((sum, { value }) => sum + value.length, 0)
       })
+    })
+  )
+
+  it.live("memory: who deletes an entry and who writes it wait for each other in one order", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(2)
+      const workspaceId = yield* on(0, makeWorkspace)
+      const { id } = yield* on(0, remember(workspaceId, { key: "a" }))
+      const writing = Effect.gen(function* () {
+        yield* remember(workspaceId, { key: "b" })
+        const removing = Effect.flatMap(MemoryRepo, (memory) => memory.remove(id))
+        const removal = yield* Effect.forkDetach(on(1, removing))
+        yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
+        yield* remember(workspaceId, { key: "a" })
+        return removal
+      })
+      const { atomically } = yield* on(0, Transaction)
+      assert.isTrue(yield* Fiber.join(yield* on(0, atomically(writing))))
+      assert.include(yield* on(0, usedOf(workspaceId)), { memoryEntries: 1, memoryBytes: 1 })
     })
   )
 
