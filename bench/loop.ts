@@ -1,9 +1,10 @@
 /**
  * For how long one request holds the event loop of a server: the worst bodies, queries and headers for every
- * endpoint, one after another, against a server of its own in another process.
+ * endpoint, and the largest answers, one after another, against a server of its own in another process.
  *
- *   node bench/loop.ts [--all]
+ *   node bench/loop.ts [--all] [--answers]
  *
+ * `--answers` measures the answers alone.
  * Prints what took over 5 ms, or with `--all` everything: the least of three runs, in milliseconds of CPU time.
  */
 import { spawn } from "node:child_process"
@@ -13,6 +14,9 @@ import { Agent, request } from "node:http"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Embedded from "../src/Layers/Repo/Postgres/Embedded.ts"
+import { seedAnswers, worstAnswers } from "../test/support/WorstAnswers.ts"
 import {
   baseBody,
   type WorstRequest,
@@ -26,25 +30,33 @@ const runs = 3
 const shown = process.argv.includes("--all") ? 0 : 5
 
 const folder = mkdtempSync(join(tmpdir(), "agentd-loop-"))
-const server = spawn(process.execPath, ["--import", "./bench/support/ReportTurns.ts", "scripts/start.mjs"], {
-  env: { ...process.env, PORT: "0", AGENTD_DATA_DIR: folder, AGENTD_DRAIN_SECONDS: "1" },
-  stdio: ["ignore", "pipe", "inherit", "ipc"]
-})
+
+const start = async () => {
+  const server = spawn(
+    process.execPath,
+    ["--import", "./bench/support/ReportTurns.ts", "scripts/start.mjs"],
+    {
+      env: { ...process.env, PORT: "0", AGENTD_DATA_DIR: folder, AGENTD_DRAIN_SECONDS: "1" },
+      stdio: ["ignore", "pipe", "inherit", "ipc"]
+    }
+  )
+  const listening = Promise.withResolvers<string>()
+  let out = ""
+  server.stdout?.on("data", (chunk) => {
+    out += chunk
+    const [, url] = /^agentd listening on (\S+)$/m.exec(out) ?? []
+    if (url !== undefined) listening.resolve(url)
+  })
+  server.once("exit", (code) => listening.reject(new Error(`the server ended with ${code}`)))
+  return { server, baseUrl: await listening.promise }
+}
+
+let { baseUrl, server } = await start()
 process.once("exit", () => {
   server.kill("SIGKILL")
   rmSync(folder, { recursive: true, force: true })
 })
-
-const listening = Promise.withResolvers<string>()
-let out = ""
-server.stdout?.on("data", (chunk) => {
-  out += chunk
-  const [, url] = /^agentd listening on (\S+)$/m.exec(out) ?? []
-  if (url !== undefined) listening.resolve(url)
-})
-server.once("exit", (code) => listening.reject(new Error(`the server ended with ${code}`)))
-const baseUrl = await listening.promise
-const { token, workspaceId } = JSON.parse(readFileSync(join(folder, "credentials.json"), "utf8"))
+const { token, userId, workspaceId } = JSON.parse(readFileSync(join(folder, "credentials.json"), "utf8"))
 
 /** The longest turn of the server's event loop since the last question. */
 const longestTurn = async (): Promise<number> => {
@@ -72,10 +84,17 @@ const send = ({ body: given, headers, method, path }: Omit<WorstRequest, "name">
     })
     sent.once("response", (response) => {
       let text = ""
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        if (text.length < 300) text += chunk
+      let bytes = 0
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length
+        if (text.length < 10_000) text += chunk.toString()
       })
-      response.once("close", () => answered({ status: response.statusCode ?? 0, text }))
+      response.once("close", () =>
+        answered({
+          status: response.statusCode ?? 0,
+          text: bytes < 1_000_000 ? text : `${(bytes / 1_000_000).toFixed(1)} MB`
+        })
+      )
     })
     // What is refused before it is read may end with its connection.
     sent.once("error", (error) => answered({ status: 0, text: error.message }))
@@ -116,12 +135,14 @@ const sendInBytes = (path: string, bytes: number) =>
     socket.write(`${"1\r\n \r\n".repeat(bytes)}0\r\n\r\n`)
   })
 
-const requests = [
-  ...worstHeads(workspaceId, resources),
-  ...worstSchedules,
-  ...worstLongTexts(workspaceId, resources),
-  ...worstBodies(workspaceId, resources, true)
-]
+const requests: ReadonlyArray<WorstRequest> = process.argv.includes("--answers")
+  ? []
+  : [
+      ...worstHeads(workspaceId, resources),
+      ...worstSchedules,
+      ...worstLongTexts(workspaceId, resources),
+      ...worstBodies(workspaceId, resources, true)
+    ]
 print("request", "ms of the event loop", "answer")
 print("---", "---:", "---")
 let worst = 0
@@ -150,6 +171,28 @@ for (const [path, bytes] of [
   await measure(`${path}: ${bytes / 1024} KiB in chunks of one byte`, () => sendInBytes(path, bytes))
 }
 for (const given of requests) await measure(given.name, () => send(given))
-print(`the worst of ${requests.length + 4}, ${over} of them over 20 ms`, worst.toFixed(1), "")
+
+/** Where nobody has to send what is answered. */
+const seedAndStartAgain = async () => {
+  server.kill("SIGTERM")
+  await once(server, "exit")
+  await Effect.runPromise(
+    Effect.provide(seedAnswers(workspaceId, userId, 80_000), Embedded.layerAsItIs(folder), { local: true })
+  )
+  ;({ baseUrl, server } = await start())
+}
+
+await seedAndStartAgain()
+const answers = worstAnswers(workspaceId)
+for (const given of answers) {
+  await measure(given.name, () => send(given))
+  const packed = { ...given, headers: { "accept-encoding": "gzip" } }
+  await measure(`${given.name}, compressed`, () => send(packed))
+}
+print(
+  `the worst of ${requests.length + 4 + 2 * answers.length}, ${over} of them over 20 ms`,
+  worst.toFixed(1),
+  ""
+)
 server.kill("SIGTERM")
 agent.destroy()

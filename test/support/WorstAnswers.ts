@@ -41,7 +41,7 @@ const seeds = (workspaceId: string, userId: string, small: number): ReadonlyArra
   ),
   `insert into runs
       (id, workspace_id, status, prompt, output, autonomy_level, attempts, created_at, updated_at, finished_at)
-    select 'run_' || n, '${workspaceId}', 'COMPLETED', 'p', repeat('x', 1000000), 'autonomous', 1, at, at, at
+    select 'run_' || n, '${workspaceId}', 'COMPLETED', 'p', repeat('x', 1000000), 'autonomous', 1, at, now(), now()
     from ${numbered(33)}`,
   ...[
     ["run_1", 5_000, 200],
