@@ -1,3 +1,4 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { TokenId, UserId } from "../../../src/Schemas/Ids.ts"
@@ -63,6 +64,19 @@ const suite = () => {
         assert.isUndefined(done.late)
         assert.deepStrictEqual(yield* nodes.on(0, working(userId)), which === "root" ? [] : [root])
       })
+  )
+
+  it.live("what is 5,000 generations away is revoked, too", () =>
+    Effect.gen(function* () {
+      const { nodes, root, userId } = yield* makeFamily
+      const sql = yield* nodes.on(0, PgClient)
+      yield* sql`
+        insert into tokens (id, user_id, parent_id, name, hash, created_at)
+        select 'far_' || n, ${userId}, case n when 1 then ${root} else 'far_' || n - 1 end, 't', 'far_' || n, now()
+        from generate_series(1, 5000) n`
+      yield* nodes.on(0, revoke(userId, root))
+      assert.deepStrictEqual(yield* nodes.on(0, working(userId)), [])
+    })
   )
 
   it.live("nothing works that was made while all made others, and the first was revoked", () =>

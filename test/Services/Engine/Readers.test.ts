@@ -9,6 +9,7 @@ import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import { errorEvent } from "../../../src/Schemas/ChatEvent.ts"
 import { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { TokenId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { type NumberedEvent, thinking } from "../../../src/Schemas/RunEvent.ts"
@@ -32,6 +33,8 @@ import {
   ScriptedModel,
   says
 } from "../../support/Service.ts"
+
+const event: NumberedEvent = { id: 1, event: thinking }
 
 /** Reads in a fiber; `seen` grows. */
 const reader = Effect.fnUntraced(function* (stream: Stream.Stream<NumberedEvent>) {
@@ -142,6 +145,38 @@ describe("A reader", () => {
   )
 })
 
+describe("A reader that is slow", () => {
+  /** What it gets before it is cut off, and then. */
+  const gets = Effect.fnUntraced(function* (...told: ReadonlyArray<NumberedEvent>) {
+    const { user, workspaceId } = yield* makeTenant()
+    const events = Effect.succeed(Stream.rechunk(Stream.fromIterable(told), 1))
+    const pull = yield* Stream.toPull(yield* (yield* Readers).open(user, workspaceId, 0, events))
+    const next = Effect.map(
+      Effect.option(pull),
+      Option.map((got) => got.map(({ event, id }) => [id, event.event]))
+    )
+    const first = yield* next
+    yield* TestClock.adjust(0)
+    yield* revoke(user, user.token.id)
+    yield* TestClock.adjust("5 seconds")
+    return [first, yield* next].map(Option.getOrUndefined)
+  })
+
+  it.effect("gets nothing any more that was on its way when it was cut off", () =>
+    Effect.gen(function* () {
+      const got = yield* gets(event, { ...event, id: 2 }, { ...event, id: 3 })
+      assert.deepStrictEqual(got, [[[1, "status"]], [[1, "error"]]])
+    }).pipe(Effect.scoped, Effect.provide(layerAtRest()))
+  )
+
+  it.effect("hears of no second end when it was cut off behind the first", () =>
+    Effect.gen(function* () {
+      const got = yield* gets({ id: 4, event: errorEvent("cancelled", "c") })
+      assert.deepStrictEqual(got, [[[4, "error"]], undefined])
+    }).pipe(Effect.scoped, Effect.provide(layerAtRest()))
+  )
+})
+
 /** Readers over tokens that are counted, and may be away. */
 const counted = Effect.gen(function* () {
   const tokens = yield* TokenRepo
@@ -223,8 +258,6 @@ describe("The look at all readers", () => {
     }).pipe(Effect.scoped, Effect.provide(layerAtRest()))
   )
 })
-
-const event: NumberedEvent = { id: 1, event: thinking }
 
 describe("The places of a user", () => {
   /** All places of a user taken but one. */
