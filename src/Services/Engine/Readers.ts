@@ -136,12 +136,11 @@ const untilCut = (
       Stream.interruptWhen(place.cut.await),
       // What was on its way does not go out either.
       Stream.takeWhile(() => !place.cut.isOpen()),
-      Stream.tap(({ event, id }) =>
-        Effect.sync(() => {
-          last = id
-          isOver = isEnd(event)
-        })
-      ),
+      Stream.map((told) => {
+        last = told.id
+        isOver = isEnd(told.event)
+        return told
+      }),
       Stream.concat(
         Stream.suspend(() =>
           isOver || !place.cut.isOpen() ? Stream.empty : Stream.make({ id: last, event: ended })
