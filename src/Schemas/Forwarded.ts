@@ -12,7 +12,7 @@ const withoutPort = (text: string): string => {
  * address say nothing: then it is the proxy that wrote them.
  */
 export const clientOf = (peer: string, forwardedFor: string | undefined, trusted: Networks): string => {
-  if (forwardedFor === undefined || !trusted.contains(peer)) return peer
+  if (forwardedFor === undefined) return peer
   const entries = forwardedFor.split(",")
   let client = peer
   while (entries.length > 0 && trusted.contains(client)) {
