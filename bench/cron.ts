@@ -27,11 +27,14 @@ const percentile = (values: ReadonlyArray<number>, share: number) =>
 const spread = (values: ReadonlyArray<number>) =>
   [0.5, 0.99, 1].map((share) => `${percentile(values, share).toFixed(0)} ms`).join(", ")
 
+/** One user has all of it. */
+const AGENTD_QUOTAS = '{"free":{"cronJobs":null,"workspacesOwned":null}}'
+
 const makeSite = async (count: number, env: Readonly<Record<string, string>>) => {
   const name = `bench_${randomBytes(6).toString("hex")}`
   await onDatabase(`${server}/postgres`, (sql) => sql`create database ${sql(name)}`)
   const url = `${server}/${name}`
-  const nodes = makeNodes(url, () => ({}), env)
+  const nodes = makeNodes(url, () => ({}), { ...env, AGENTD_QUOTAS })
   await Promise.all(Array.from({ length: count }, (_, node) => nodes.start(node)))
   const account = await makeAccount(url, nodes)
   const close = async () => {
