@@ -211,9 +211,12 @@ export const textChunk = (protocol: Protocol, text: string): string => {
   return (
     claudeStart +
     claude({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }) +
-    claude({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
+    claudeText(text)
   )
 }
+
+const claudeText = (text: string) =>
+  claude({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })
 
 const usage = { input_tokens: 3, output_tokens: 1 }
 const claudeStart = claude({
@@ -254,9 +257,16 @@ const endings: Readonly<Record<Protocol, string>> = {
   google: line({ candidates: [{ content: { role: "model", parts: [] }, finishReason: "STOP", index: 0 }] })
 }
 
-/** A whole answer. */
-export const says = (protocol: Protocol, text: string): Answer =>
-  begins(textChunk(protocol, text) + endings[protocol], (response) => void response.end())
+/** A whole answer, in these pieces. */
+export const says = (protocol: Protocol, text: string, ...more: ReadonlyArray<string>): Answer => {
+  const rest = more.map((piece) =>
+    protocol === "anthropic" ? claudeText(piece) : textChunk(protocol, piece)
+  )
+  return begins(
+    textChunk(protocol, text) + rest.join("") + endings[protocol],
+    (response) => void response.end()
+  )
+}
 
 /** Begins an event stream with these bytes and leaves it open. */
 export const begins =

@@ -79,6 +79,25 @@ describe.each(protocols)("the model of %s", (protocol) => {
     })
   )
 
+  it.live("never repeats a key that an answer echoes, encoded or cut between its pieces", () =>
+    Effect.gen(function* () {
+      const { url } = yield* makeServer(
+        says(
+          protocol,
+          `is ${secretKey.slice(0, 9)}`,
+          `${secretKey.slice(9)} or `,
+          "s",
+          `k; ${btoa(secretKey)}`,
+          "!"
+        )
+      )
+      const told = yield* ask(yield* makeModel(protocol, url))
+      assert.match(told.text.join(""), /^is \[hidden\] or sk; \[hidden\].{0,3}!$/u)
+      assert.strictEqual(told.reason, null)
+      assert.lengthOf(told.usage, 1)
+    })
+  )
+
   it.live("never repeats a key across the end of a cut sentence", () =>
     Effect.gen(function* () {
       for (let length = 285; length < 301; length++) {
