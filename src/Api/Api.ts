@@ -3,6 +3,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { version } from "../Schemas/Version.ts"
 import { Agents } from "./Agents.ts"
 import { Approvals } from "./Approvals.ts"
+import { Audit } from "./Audit.ts"
 import { Chat } from "./Chat.ts"
 import { Connectors } from "./Connectors.ts"
 import { CronJobs } from "./CronJobs.ts"
@@ -26,6 +27,7 @@ export const Api = HttpApi.make("agentd")
   .add(Tasks)
   .add(Runs)
   .add(Approvals)
+  .add(Audit)
   .add(Chat)
   .add(Memory)
   .add(Workspaces)

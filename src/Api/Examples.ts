@@ -121,6 +121,16 @@ const values: Readonly<Record<string, Schema.Json>> = {
   "CreateAgent.name": "Researcher",
   "UpdateAgent.name": "Researcher",
   "AgentReference.name": "Researcher",
+  "AuditEntry.id": "audit_01m7zt5r3p8v4kq2n6w9x1y0zs",
+  "AuditEntry.at": at,
+  "AuditEntry.actor": {
+    userId: "user_01m7zt5r3p8v4kq2n6w9x1y0za",
+    tokenId: "token_01m7zt5r3p8v4kq2n6w9x1y0zq"
+  },
+  "AuditEntry.action": "agent.update",
+  "AuditEntry.targetId": "agent_01m7zt5r3p8v4kq2n6w9x1y0zb",
+  "AuditEntry.requestId": "req_01m7zt5r3p8v4kq2n6w9x1y0zt",
+  "AuditEntry.address": "192.0.2.7",
   "Approval.id": "approval_01m7zt5r3p8v4kq2n6w9x1y0zh",
   "Approval.status": "PENDING",
   "Connector.id": "conn_01m7zt5r3p8v4kq2n6w9x1y0zg",

@@ -35,8 +35,8 @@ const offsetDescribed = {
  * The page of a list (CONTRACT.md section 3). Out of bounds is a 400, and what is not sent has its default: a
  * handler always gets both numbers.
  */
-export const paging = (defaultLimit: number) => {
-  const limit = { minimum: 1, maximum: mostRows, default: defaultLimit }
+export const paging = (defaultLimit: number, mostAtOnce = mostRows) => {
+  const limit = { minimum: 1, maximum: mostAtOnce, default: defaultLimit }
   return {
     query: { limit: defaulted(limit), offset: defaulted(offset) },
     transform: describing({ limit: limitOf(limit), offset: offsetDescribed })

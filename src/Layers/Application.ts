@@ -3,6 +3,7 @@ import { Access } from "../Services/Access.ts"
 import { Accounts } from "../Services/Accounts.ts"
 import { Agents } from "../Services/Agents.ts"
 import { Approvals } from "../Services/Approvals.ts"
+import * as AuditLog from "../Services/AuditLog.ts"
 import { Chat } from "../Services/Chat.ts"
 import * as ConnectorReports from "../Services/ConnectorReports.ts"
 import { Connectors } from "../Services/Connectors.ts"
@@ -30,6 +31,7 @@ const useCases = Layer.mergeAll(
   Accounts.layer,
   Agents.layer,
   Approvals.layer,
+  AuditLog.AuditLog.layer,
   Chat.layer,
   Connectors.layer,
   CronJobs.layer,
@@ -50,7 +52,10 @@ const beneath =
     upper.pipe(
       Layer.provideMerge(Engine.layer),
       Layer.provideMerge(Layer.mergeAll(Auth.layerRated, inference, Tools.layer)),
-      Layer.provideMerge(Layer.mergeAll(Ids.layer, Lifecycle.layer, Outbound.layer, ConnectorReports.layer))
+      Layer.provideMerge(
+        Layer.mergeAll(AuditLog.layerNotes, Lifecycle.layer, Outbound.layer, ConnectorReports.layer)
+      ),
+      Layer.provideMerge(Ids.layer)
     )
 
 /** Every use case over these models, chat turns included; repositories and settings are still to be provided. */

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import { Api } from "../Api/Api.ts"
 import * as Agents from "./Http/Agents.ts"
 import * as Approvals from "./Http/Approvals.ts"
+import * as Audit from "./Http/Audit.ts"
 import * as Boundary from "./Http/Boundary.ts"
 import * as Chat from "./Http/Chat.ts"
 import * as Connectors from "./Http/Connectors.ts"
@@ -28,6 +29,7 @@ import * as Workspaces from "./Http/Workspaces.ts"
 export const layerHandlers = Layer.mergeAll(
   Agents.layer,
   Approvals.layer,
+  Audit.layer,
   Chat.layer,
   Connectors.layer,
   CronJobs.layer,

@@ -4,6 +4,7 @@ import * as Redacted from "effect/Redacted"
 import { InferenceError } from "../Schemas/Inference.ts"
 import { answeringModel, chooseModel, listRefusal } from "../Schemas/ModelChoice.ts"
 import { isApiKey, type StoredProviderKey } from "../Schemas/ProviderKey.ts"
+import { AuditNotes } from "../Services/AuditNotes.ts"
 import { Ids } from "../Services/Ids.ts"
 import { Inference } from "../Services/Inference.ts"
 import { Outbound } from "../Services/Outbound.ts"
@@ -23,6 +24,7 @@ export const layer = Layer.effect(
     const { access, models } = yield* environment
     const box = yield* SecretBox
     const keys = yield* ProviderKeyRepo
+    const notes = yield* AuditNotes
     const outbound = yield* Outbound
     const { modelIdleMillis } = yield* Settings
     const offline = measured("offline", Offline.make(yield* Ids).stream)
@@ -35,6 +37,7 @@ export const layer = Layer.effect(
         const opened = yield* box
           .open(key.id, key.sealedApiKey)
           .pipe(Effect.mapError(({ error }) => new InferenceError({ reason: "authentication", error })))
+        yield* notes.opened(key)
         if (isApiKey(Redacted.value(opened))) return opened
         return yield* new InferenceError({
           reason: "authentication",

@@ -118,6 +118,7 @@ export const layer = Layer.effect(
       approvalMillis: yield* time("AGENTD_APPROVAL_HOURS"),
       drainMillis: yield* time("AGENTD_DRAIN_SECONDS"),
       cronLedgerMillis: yield* time("AGENTD_CRON_LEDGER_DAYS"),
+      auditMillis: yield* time("AGENTD_AUDIT_DAYS"),
       maxSteps: yield* whole("AGENTD_MAX_STEPS"),
       modelTimeoutMillis: yield* time("AGENTD_MODEL_TIMEOUT_SECONDS"),
       modelIdleMillis: yield* time("AGENTD_MODEL_IDLE_SECONDS"),

@@ -5,6 +5,7 @@ import { text } from "./Text.ts"
 export const prefixes = {
   agent: "agent",
   approval: "appr",
+  auditEntry: "audit",
   connector: "conn",
   conversation: "conv",
   cronJob: "cron",
@@ -23,12 +24,18 @@ export const prefixes = {
 
 export type IdKind = keyof typeof prefixes
 
+/** An identifier out of a ULID: in lower case, behind the prefix of its kind. */
+export const idOf = <B extends string>(kind: IdKind, ulid: string): B =>
+  `${prefixes[kind]}_${ulid.toLowerCase()}` as B
+
 const id = text(1, 100)
 
 export const AgentId = id.pipe(Schema.brand("AgentId"))
 export type AgentId = typeof AgentId.Type
 export const ApprovalId = id.pipe(Schema.brand("ApprovalId"))
 export type ApprovalId = typeof ApprovalId.Type
+export const AuditEntryId = id.pipe(Schema.brand("AuditEntryId"))
+export type AuditEntryId = typeof AuditEntryId.Type
 export const CronJobId = id.pipe(Schema.brand("CronJobId"))
 export type CronJobId = typeof CronJobId.Type
 export const ConnectorId = id.pipe(Schema.brand("ConnectorId"))

@@ -223,6 +223,12 @@ const work = {
     unit: "days",
     fallback: 90
   }),
+  AGENTD_AUDIT_DAYS: whole("how long the audit log keeps an entry ([operations.md](operations.md#audit))", {
+    minimum: 1,
+    maximum: 3650,
+    unit: "days",
+    fallback: 365
+  }),
   AGENTD_LEASE_SECONDS: seconds("after this a run of a node that is gone is taken up by another", 15, 3600),
   AGENTD_MAX_STEPS: whole("model answers and tool results of one run or turn", {
     minimum: 1,

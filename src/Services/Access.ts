@@ -9,9 +9,12 @@ import type { Role } from "../Schemas/Workspace.ts"
 import * as RequestFacts from "./RequestFacts.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
-export const onlyOwner = Effect.suspend(
-  () => new Forbidden({ error: "only an owner of the workspace may do this" })
-)
+/** Refuses what an owner alone may do, which the audit log tells. */
+export const onlyOwner = (workspaceId: WorkspaceId, error = "only an owner of the workspace may do this") =>
+  Effect.andThen(
+    RequestFacts.tell({ workspaceId, isRightRefused: true }),
+    Effect.suspend(() => new Forbidden({ error }))
+  )
 
 export const notMember = Effect.suspend(
   () => new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
@@ -66,11 +69,11 @@ export class Access extends Context.Service<
       return Access.of({
         member,
         owner: Effect.fn("Access.owner")(function* (user: User, id: WorkspaceId) {
-          if ((yield* member(user, id)) !== "owner") return yield* onlyOwner
+          if ((yield* member(user, id)) !== "owner") return yield* onlyOwner(id)
         }),
         owned: Effect.fn("Access.owned")(function* (user, kind, resource) {
           const { found, role } = yield* seen(user, kind, resource)
-          return role === "owner" ? found : yield* onlyOwner
+          return role === "owner" ? found : yield* onlyOwner(found.workspaceId)
         }),
         visible: Effect.fn("Access.visible")((user, kind, resource) =>
           Effect.map(seen(user, kind, resource), ({ found }) => found)

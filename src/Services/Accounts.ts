@@ -11,6 +11,7 @@ import { Email, type User } from "../Schemas/User.ts"
 import { isOnlyOwner, newWorkspace, type Plan, type Role, WorkspaceName } from "../Schemas/Workspace.ts"
 import { makeLists } from "./Accounts/Lists.ts"
 import { makeRemoval } from "./Accounts/Removal.ts"
+import { actingAs, audited } from "./Audited.ts"
 import { Auth } from "./Auth.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
@@ -78,7 +79,8 @@ export class Accounts extends Context.Service<
           }
           case "workspace plan": {
             const workspace = yield* requireWorkspace(command.workspace)
-            yield* workspaces.setPlan(workspace.id, command.plan, yield* now)
+            const planned = workspaces.setPlan(workspace.id, command.plan, yield* now)
+            yield* planned.pipe(audited("workspace.plan", ofWorkspace(workspace.id)))
             return { workspaceId: workspace.id, name: workspace.name, plan: command.plan }
           }
           case "workspace member": {
@@ -103,7 +105,7 @@ export class Accounts extends Context.Service<
       return Accounts.of({
         execute: Effect.fn("Accounts.execute")((command) =>
           transaction
-            .atomically(perform(command))
+            .atomically(actingAs({ system: "operator" })(perform(command)))
             .pipe(Effect.catchTag("AlreadyExists", ({ error }) => failed(error)))
         )
       })
@@ -134,12 +136,16 @@ const makeParts = Effect.gen(function* () {
     const id = yield* ids.make<WorkspaceId>("workspace")
     const workspace = newWorkspace({ id, name: yield* nameOf(name), plan, at })
     // What an operator makes counts, and is never refused by a quota.
-    yield* Effect.catchTag(workspaces.insert(workspace, owner.id), "PlanLimitExceeded", Effect.die)
+    yield* workspaces
+      .insert(workspace, owner.id)
+      .pipe(audited("workspace.create", ofWorkspace(id)), Effect.catchTag("PlanLimitExceeded", Effect.die))
     yield* join(id, owner, "owner", at)
     return id
   })
   const issue = Effect.fnUntraced(function* (userId: UserId, name: string, expiresAt: Date | null) {
-    const { secret } = yield* auth.issue({ userId, name, expiresAt })
+    const { secret } = yield* auth
+      .issue({ userId, name, expiresAt })
+      .pipe(audited("token.create", { userId }))
     return Redacted.value(secret)
   })
   const requireWorkspace = Effect.fnUntraced(function* (id: WorkspaceId) {
@@ -160,7 +166,9 @@ const makeChanges = Effect.gen(function* () {
   /** The cron jobs of one who is disabled are switched off, and stay so. */
   const setDisabled = Effect.fnUntraced(function* ({ email, id }: User, disabled: boolean) {
     const at = yield* now
-    const changed = yield* users.setDisabled(id, disabled ? at : null)
+    const changed = yield* users
+      .setDisabled(id, disabled ? at : null)
+      .pipe(audited(disabled ? "user.disable" : "user.enable", { userId: id }))
     if (disabled) yield* jobs.stopOf({ userId: id, workspaceId: null }, "maker_disabled", at)
     return Option.isSome(changed) ? toUserSummary(changed.value) : yield* noUser(email)
   })
@@ -168,7 +176,7 @@ const makeChanges = Effect.gen(function* () {
     const found = yield* tokens.find(id)
     if (Option.isNone(found)) return yield* failed(`there is no token ${id}`)
     const { email, name, userId } = found.value
-    yield* tokens.revoke(userId, id, yield* now)
+    yield* tokens.revoke(userId, id, yield* now).pipe(audited("token.revoke", { userId, id }))
     return { tokenId: id, name, userId, email }
   })
   const addMember = Effect.fnUntraced(function* (id: WorkspaceId, user: User, role: Role) {
@@ -185,9 +193,13 @@ const makeChanges = Effect.gen(function* () {
 /** Lets a user in who was found before, and may have been deleted since. */
 const makeJoin = Effect.map(WorkspaceRepo, (workspaces) =>
   Effect.fnUntraced(function* (id: WorkspaceId, user: User, role: Role, at: Date) {
-    if (!(yield* workspaces.addMember(id, user.id, role, at))) return yield* noUser(user.email)
+    const added = workspaces.addMember(id, user.id, role, at)
+    const of = { workspaceId: id, id: user.id }
+    if (!(yield* added.pipe(audited(`member.set_${role}`, of)))) return yield* noUser(user.email)
   })
 )
+
+const ofWorkspace = (id: WorkspaceId) => ({ workspaceId: id, id })
 
 const noUser = (email: string) => failed(`there is no user ${email}`)
 

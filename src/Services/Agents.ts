@@ -4,11 +4,18 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
-import { Forbidden, type InvalidInput, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId } from "../Schemas/Ids.ts"
+import {
+  type Forbidden,
+  type InvalidInput,
+  type NotFound,
+  notFound,
+  type Unavailable
+} from "../Schemas/Errors.ts"
+import type { AgentId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
-import { Access } from "./Access.ts"
+import { Access, onlyOwner } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
+import { audited } from "./Audited.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import * as Listing from "./Listing.ts"
@@ -16,9 +23,8 @@ import type { WorkspaceFilter } from "./Pages.ts"
 import { orUnknown, References } from "./References.ts"
 import { Settings } from "./Settings.ts"
 
-const onlyOwnerSetsKeys = Effect.suspend(
-  () => new Forbidden({ error: "providerKeyId: only an owner of the workspace may set it" })
-)
+const onlyOwnerSetsKeys = (workspaceId: WorkspaceId) =>
+  onlyOwner(workspaceId, "providerKeyId: only an owner of the workspace may set it")
 
 /** What a caller does with agents (specification, Agents). */
 export class Agents extends Context.Service<
@@ -60,7 +66,8 @@ export class Agents extends Context.Service<
         get,
         create: Effect.fn("Agents.create")(function* (user, input) {
           const role = yield* access.member(user, input.workspaceId)
-          if (input.providerKeyId != null && role !== "owner") return yield* onlyOwnerSetsKeys
+          if (input.providerKeyId != null && role !== "owner")
+            return yield* onlyOwnerSetsKeys(input.workspaceId)
           yield* references.resolve(input.workspaceId, input)
           const at = yield* now
           const agent = {
@@ -75,7 +82,7 @@ export class Agents extends Context.Service<
             createdAt: at,
             updatedAt: at
           }
-          return yield* orUnknown(repo.insert(agent, quotas.agents))
+          return yield* orUnknown(repo.insert(agent, quotas.agents).pipe(audited("agent.create", agent)))
         }),
         list: Effect.fn("Agents.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
@@ -83,17 +90,19 @@ export class Agents extends Context.Service<
           return yield* Listing.ofPages(repo, filter, filter)
         }),
         remove: Effect.fn("Agents.remove")(function* (user, id) {
-          yield* get(user, id)
-          if (!(yield* repo.remove(id))) return yield* notFound("agent")
+          const agent = yield* get(user, id)
+          if (!(yield* repo.remove(id).pipe(audited("agent.delete", agent)))) return yield* notFound("agent")
         }),
         update: Effect.fn("Agents.update")(function* (user, id, patch) {
           const agent = yield* get(user, id)
           if (patch.providerKeyId !== undefined && patch.providerKeyId !== agent.providerKeyId) {
             const role = yield* access.member(user, agent.workspaceId)
-            if (role !== "owner") return yield* onlyOwnerSetsKeys
+            if (role !== "owner") return yield* onlyOwnerSetsKeys(agent.workspaceId)
           }
           yield* references.resolve(agent.workspaceId, { providerKeyId: patch.providerKeyId })
-          const updated = yield* orUnknown(repo.update(id, patch, yield* now))
+          const updated = yield* orUnknown(
+            repo.update(id, patch, yield* now).pipe(audited("agent.update", agent))
+          )
           return Option.isSome(updated) ? updated.value : yield* notFound("agent")
         })
       })

@@ -7,6 +7,7 @@ import type { ApprovalId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { ApprovalRepo } from "./ApprovalRepo.ts"
+import { audited } from "./Audited.ts"
 import { now } from "./CurrentTime.ts"
 import { Signals } from "./Signals.ts"
 
@@ -47,18 +48,19 @@ export class Approvals extends Context.Service<
           return (yield* repo.waiting(filter)).map(toApproval)
         }),
         decide: Effect.fn("Approvals.decide")(function* (user, id, { decision, reason }) {
-          const { runId } = yield* visible(user, id)
-          const decided = yield* repo.decide(id, {
+          const approval = yield* visible(user, id)
+          const deciding = repo.decide(id, {
             status: decision === "approve" ? "APPROVED" : "REJECTED",
             reason: reason ?? null,
             decidedBy: user.id,
             decidedAt: yield* now
           })
+          const decided = yield* deciding.pipe(audited(`approval.${decision}`, approval))
           if (!decided) {
             return yield* new ApprovalDecided({ error: "this was decided already, or nothing waits for it" })
           }
           // First those who read it, so that whoever goes on with it knows that somebody does.
-          yield* signals.publish({ type: "run", id: runId })
+          yield* signals.publish({ type: "run", id: approval.runId })
           yield* signals.publish({ type: "runs" })
           return toApproval(yield* visible(user, id))
         })

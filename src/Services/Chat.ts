@@ -30,6 +30,7 @@ import { type NewTurn, newTurn } from "../Schemas/Turn.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
+import { audited } from "./Audited.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
 import * as LiveEvents from "./Engine/LiveEvents.ts"
@@ -169,7 +170,7 @@ export class Chat extends Context.Service<
           if (conversation.ownerId !== user.id) {
             return yield* new Forbidden({ error: "only the owner of a conversation may delete it" })
           }
-          const removed = yield* conversations.remove(id)
+          const removed = yield* conversations.remove(id).pipe(audited("conversation.delete", conversation))
           if (Option.isNone(removed)) return yield* notFound("conversation")
           const { turnId } = removed.value
           if (turnId !== null) yield* signals.publish({ type: "run", id: turnId })
@@ -221,7 +222,7 @@ const makeStore = Effect.gen(function* () {
   const { quotas } = yield* Settings
   return Effect.fnUntraced(function* (turn: NewTurn, existing: StoredConversation | null, start?: Start) {
     const how = { isNew: existing === null, start, mostPending: quotas.pendingRuns }
-    const begun = yield* conversations.begin(turn, how)
+    const begun = yield* conversations.begin(turn, how).pipe(audited("message.send", turn.conversation))
     if (Option.isSome(begun)) return begun.value
     // It can't begin also where the conversation was deleted behind the check.
     if (Option.isNone(yield* conversations.find(turn.conversation.id))) {

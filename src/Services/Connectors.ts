@@ -26,6 +26,8 @@ import {
 import type { ConnectorId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { audited } from "./Audited.ts"
+import { AuditNotes } from "./AuditNotes.ts"
 import { makeRequireRoom } from "./ConnectorLimit.ts"
 import { ConnectorRepo } from "./ConnectorRepo.ts"
 import { now } from "./CurrentTime.ts"
@@ -108,7 +110,10 @@ export class Connectors extends Context.Service<
           const stored = yield* split(id, input.metadata ?? {})
           const connector = newConnector(input, { id, at, ...stored })
           yield* transaction.atomically(
-            Effect.andThen(requireRoom(input.workspaceId), repo.insert(connector, quotas.connectors))
+            Effect.andThen(
+              requireRoom(input.workspaceId),
+              repo.insert(connector, quotas.connectors).pipe(audited("connector.create", connector))
+            )
           )
           return toConnector(connector)
         }),
@@ -141,7 +146,8 @@ export class Connectors extends Context.Service<
                 updatedAt: yield* now
               }
               const stored = { ...updated, hasCredential: hasSealed(updated) }
-              if (!(yield* repo.update(stored))) return yield* notFound("connector")
+              if (!(yield* repo.update(stored).pipe(audited("connector.update", stored))))
+                return yield* notFound("connector")
               // What was shown is of another server.
               if (secret !== undefined) yield* repo.forgetHealth(id)
               return toConnector(stored)
@@ -149,8 +155,9 @@ export class Connectors extends Context.Service<
           )
         ),
         remove: Effect.fn("Connectors.remove")(function* (user, id) {
-          yield* visible(user, id)
-          if (!(yield* repo.remove(id))) return yield* notFound("connector")
+          const connector = yield* visible(user, id)
+          if (!(yield* repo.remove(id).pipe(audited("connector.delete", connector))))
+            return yield* notFound("connector")
         })
       })
     })
@@ -161,6 +168,7 @@ export class Connectors extends Context.Service<
 const makeLooking = Effect.fnUntraced(function* (
   visible: (user: User, id: ConnectorId) => Effect.Effect<StoredConnector, NotFound | Unavailable>
 ) {
+  const notes = yield* AuditNotes
   const repo = yield* ConnectorRepo
   const toolSource = yield* ToolSource
 
@@ -172,11 +180,15 @@ const makeLooking = Effect.fnUntraced(function* (
   return {
     health,
     check: Effect.fn("Connectors.check")(function* (user: User, id: ConnectorId) {
-      yield* toolSource.check(yield* visible(user, id))
+      const connector = yield* visible(user, id)
+      if (hasSealed(connector)) yield* notes.looked(connector)
+      yield* toolSource.check(connector)
       return yield* health(user, id)
     }),
     tools: Effect.fn("Connectors.tools")(function* (user: User, id: ConnectorId) {
-      const tools = yield* toolSource.ofConnector(yield* visible(user, id))
+      const connector = yield* visible(user, id)
+      if (hasSealed(connector)) yield* notes.looked(connector)
+      const tools = yield* toolSource.ofConnector(connector)
       return { ...(yield* health(user, id)), tools }
     })
   }

@@ -29,6 +29,7 @@ import type { CronJobId } from "../Schemas/Ids.ts"
 import { nextInstants } from "../Schemas/Schedule.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access, notMember } from "./Access.ts"
+import { audited } from "./Audited.ts"
 import { CronFireRepo } from "./CronFireRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { makeChanges } from "./CronJobs/Changes.ts"
@@ -117,7 +118,7 @@ export class CronJobs extends Context.Service<
           const [nextFireAt] = yield* instants(input.schedule, timezone, yield* fires.now, 1)
           const id = yield* ids.make<CronJobId>("cronJob")
           const made = newCronJob(input, { id, at, createdBy: user.id, nextFireAt: nextFireAt ?? null })
-          const inserted = repo.insert(made, quotas.cronJobs)
+          const inserted = repo.insert(made, quotas.cronJobs).pipe(audited("cron_job.create", made))
           const job = yield* orUnknown(Effect.catchIf(inserted, isMakerGone, () => notMember))
           yield* signals.publish({ type: "cron" })
           return toCronJob(job)
@@ -130,8 +131,9 @@ export class CronJobs extends Context.Service<
           return (yield* fires.list({ ...pages, cronJobId: id })).map(toCronFire)
         }),
         remove: Effect.fn("CronJobs.remove")(function* (user, id) {
-          yield* visible(user, id)
-          if (!(yield* repo.remove(id))) return yield* notFound("cron job")
+          const job = yield* visible(user, id)
+          if (!(yield* repo.remove(id).pipe(audited("cron_job.delete", job))))
+            return yield* notFound("cron job")
         }),
         list: Effect.fn("CronJobs.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)

@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type IdKind, prefixes } from "../Schemas/Ids.ts"
+import { type IdKind, idOf } from "../Schemas/Ids.ts"
 
 /**
  * New identifiers: a prefix per kind and a ULID in lower case, so that ids of one process sort in the
@@ -17,8 +17,7 @@ export class Ids extends Context.Service<
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
       return Ids.of({
-        make: <B extends string>(kind: IdKind) =>
-          Effect.map(random.ulid, (ulid) => `${prefixes[kind]}_${ulid.toLowerCase()}` as B)
+        make: <B extends string>(kind: IdKind) => Effect.map(random.ulid, (ulid) => idOf<B>(kind, ulid))
       })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -13,6 +13,7 @@ import type { MemoryEntryId } from "../Schemas/Ids.ts"
 import type { MemoryDetail, MemoryEntry, UpsertMemory } from "../Schemas/MemoryEntry.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { audited } from "./Audited.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import * as Listing from "./Listing.ts"
@@ -64,7 +65,9 @@ export class Memory extends Context.Service<
             author: { userId: user.id },
             at: yield* now
           }
-          return yield* repo.upsert(entry, quotas)
+          return yield* repo
+            .upsert(entry, quotas)
+            .pipe(audited("memory.write", { workspaceId: input.workspaceId }))
         }),
         list: Effect.fn("Memory.list")(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
@@ -72,8 +75,9 @@ export class Memory extends Context.Service<
           return yield* Listing.ofPages(repo, filter, filter)
         }),
         remove: Effect.fn("Memory.remove")(function* (user, id) {
-          yield* get(user, id)
-          if (!(yield* repo.remove(id))) return yield* notFound("memory entry")
+          const entry = yield* get(user, id)
+          if (!(yield* repo.remove(id).pipe(audited("memory.delete", entry))))
+            return yield* notFound("memory entry")
         })
       })
     })

@@ -88,6 +88,16 @@ export const poolSize = Metric.gauge("database_pool_size", {
   description: "Sessions of the database that this node may use at once"
 })
 
+export const rightsRefused = Metric.counter("rights_refused_total", {
+  description: "Requests that this node has refused since they take an owner of the workspace",
+  incremental: true
+})
+
+export const auditLost = Metric.counter("audit_entries_lost_total", {
+  description: "Entries of the audit log of what changed nothing that this node could not write",
+  incremental: true
+})
+
 /** That runs of a kind have ended: told once of each, by whoever has brought it to its end. */
 export const countEnds = (
   kind: RunKind,
@@ -131,4 +141,6 @@ export const begin: Effect.Effect<void> = Effect.gen(function* () {
   for (const outcome of ["fired", "overlap", "missed", "agent_inactive"]) {
     yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 0)
   }
+  yield* Metric.update(rightsRefused, 0)
+  yield* Metric.update(auditLost, 0)
 })

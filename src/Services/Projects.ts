@@ -7,6 +7,7 @@ import type { ProjectId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { CreateProject, Project } from "../Schemas/Project.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { audited } from "./Audited.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProjectRepo } from "./ProjectRepo.ts"
@@ -38,7 +39,7 @@ export class Projects extends Context.Service<
           yield* access.member(user, workspaceId)
           const id = yield* ids.make<ProjectId>("project")
           const project = { id, workspaceId, name, createdAt: yield* now }
-          yield* repo.insert(project, quotas.projects)
+          yield* repo.insert(project, quotas.projects).pipe(audited("project.create", project))
           return project
         }),
         list: Effect.fn("Projects.list")(function* (user, workspaceId) {

@@ -14,6 +14,7 @@ import {
 } from "../Schemas/ProviderKey.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { audited } from "./Audited.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { ProviderKeyRepo } from "./ProviderKeyRepo.ts"
@@ -60,7 +61,7 @@ export class ProviderKeys extends Context.Service<
         const workspace = Option.getOrUndefined(yield* workspaces.lock(key.workspaceId))
         const isFirst =
           workspace?.defaultProviderKeyId === null && (yield* repo.list(key.workspaceId)).length === 0
-        yield* repo.insert(key, quotas.providerKeys)
+        yield* repo.insert(key, quotas.providerKeys).pipe(audited("provider_key.create", key))
         if (workspace !== undefined && isFirst) {
           yield* workspaces.update(
             workspace.id,
@@ -102,7 +103,8 @@ export class ProviderKeys extends Context.Service<
         remove: Effect.fn("ProviderKeys.remove")(function* (user, id) {
           const { workspaceId } = yield* access.visible(user, "provider key", yield* repo.find(id))
           yield* access.owner(user, workspaceId)
-          if (!(yield* repo.remove(id))) return yield* notFound("provider key")
+          if (!(yield* repo.remove(id).pipe(audited("provider_key.delete", { workspaceId, id }))))
+            return yield* notFound("provider key")
         })
       })
     })

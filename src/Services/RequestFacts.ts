@@ -13,6 +13,8 @@ export interface RequestFacts {
   workspaceId?: WorkspaceId
   /** How the bucket stands that the request was counted in. */
   rate?: Rate
+  /** It was refused since it takes an owner of that workspace. */
+  isRightRefused?: boolean
 }
 
 /** The request that is being answered, for its line in the log; without one nobody keeps what is known. */

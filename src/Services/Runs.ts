@@ -32,6 +32,7 @@ import type { NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { Caller } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { audited } from "./Audited.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Readers } from "./Engine/Readers.ts"
@@ -121,9 +122,9 @@ export class Runs extends Context.Service<
       const detail = (run: StoredRun) =>
         Effect.map(journals.steps(run.id), (steps) => toRunDetail(run, steps))
 
-      const submit = (run: StoredRun) =>
+      const submit = (run: StoredRun, withEntry: ReturnType<typeof audited>) =>
         Effect.as(
-          engine.submit(run, (start) => repo.insert(run, start, [], quotas.pendingRuns)),
+          engine.submit(run, (start) => withEntry(repo.insert(run, start, [], quotas.pendingRuns))),
           toRun(run)
         )
 
@@ -136,10 +137,12 @@ export class Runs extends Context.Service<
           if (refusal !== undefined) return yield* new InvalidInput({ error: refusal })
           const id = yield* ids.make<RunId>("run")
           const run = runOfTask(input, { id, agentId: agent?.id ?? null, at: yield* now })
-          return yield* orUnknown(submit(run))
+          return yield* orUnknown(submit(run, audited("run.create", run)))
         }),
         createOfJob: Effect.fn("Runs.createOfJob")((user, id) =>
-          Effect.flatMap(ofJob(user, id), submit).pipe(
+          Effect.flatMap(ofJob(user, id), (run) =>
+            submit(run, audited("cron_job.run", { workspaceId: run.workspaceId, id }))
+          ).pipe(
             // A job whose agent was just deleted goes on without one; one that was itself is not found.
             Effect.retry({ times: 1, while: isGone }),
             Effect.catchTag("ReferenceGone", () => notFound("cron job"))
@@ -149,8 +152,8 @@ export class Runs extends Context.Service<
           return yield* detail(yield* visible(user, id))
         }),
         cancel: Effect.fn("Runs.cancel")(function* (user, id) {
-          yield* visible(user, id)
-          const cancelled = yield* repo.cancel(id, yield* now)
+          const found = yield* visible(user, id)
+          const cancelled = yield* repo.cancel(id, yield* now).pipe(audited("run.cancel", found))
           if (cancelled) {
             yield* signals.publish({ type: "run", id })
             yield* signals.publish({ type: "runs" })

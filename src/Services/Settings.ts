@@ -40,6 +40,8 @@ export interface SettingsShape {
   readonly drainMillis: number
   /** How long the ledger of cron jobs keeps a slot. */
   readonly cronLedgerMillis: number
+  /** How long the audit log keeps an entry. */
+  readonly auditMillis: number
   readonly maxSteps: number
   readonly modelTimeoutMillis: number
   /** How long a model may send nothing at all before its answer counts as broken off. */
@@ -89,6 +91,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     approvalMillis: time("AGENTD_APPROVAL_HOURS"),
     drainMillis: time("AGENTD_DRAIN_SECONDS"),
     cronLedgerMillis: time("AGENTD_CRON_LEDGER_DAYS"),
+    auditMillis: time("AGENTD_AUDIT_DAYS"),
     maxSteps: whole("AGENTD_MAX_STEPS"),
     modelTimeoutMillis: time("AGENTD_MODEL_TIMEOUT_SECONDS"),
     modelIdleMillis: time("AGENTD_MODEL_IDLE_SECONDS"),

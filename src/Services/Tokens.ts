@@ -13,6 +13,7 @@ import {
   toTokenView
 } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
+import { audited } from "./Audited.ts"
 import { Auth } from "./Auth.ts"
 import { now } from "./CurrentTime.ts"
 import { Settings } from "./Settings.ts"
@@ -47,7 +48,7 @@ export class Tokens extends Context.Service<
       { readonly secret: Redacted.Redacted; readonly expiresAt: Date },
       PlanLimitExceeded | Unauthenticated | Unavailable
     >
-    readonly endSession: (secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
+    readonly endSession: (user: User, secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
   }
 >()("agentd/Services/Tokens") {
   static readonly layer = Layer.effect(
@@ -60,25 +61,27 @@ export class Tokens extends Context.Service<
       return Tokens.of({
         create: Effect.fn("Tokens.create")(function* (caller, { expiresInDays, name }) {
           const expiresAt = expiresInDays == null ? null : yield* inDays(expiresInDays)
-          const { secret, token } = yield* auth.issueBy(caller, { name, expiresAt, most })
+          const { secret, token } = yield* auth
+            .issueBy(caller, { name, expiresAt, most })
+            .pipe(audited("token.create", { userId: caller.id }))
           return { ...toTokenView(token), token: Redacted.value(secret) }
         }),
         list: Effect.fn("Tokens.list")(function* (user) {
           return (yield* repo.list(user.id, yield* now)).map(toTokenView)
         }),
         remove: Effect.fn("Tokens.remove")(function* (user, id) {
-          if (!(yield* repo.revoke(user.id, id, yield* now))) return yield* notFound("token")
+          const of = { userId: user.id, id }
+          if (!(yield* repo.revoke(user.id, id, yield* now).pipe(audited("token.revoke", of))))
+            return yield* notFound("token")
         }),
         startSession: Effect.fn("Tokens.startSession")(function* (caller) {
           const asked = yield* inDays(sessionDays)
-          const { secret, token } = yield* auth.issueBy(caller, {
-            name: "browser session",
-            expiresAt: asked,
-            most
-          })
+          const { secret, token } = yield* auth
+            .issueBy(caller, { name: "browser session", expiresAt: asked, most })
+            .pipe(audited("session.start", { userId: caller.id }))
           return { secret, expiresAt: token.expiresAt ?? asked }
         }),
-        endSession: auth.revoke
+        endSession: (user, secret) => auth.revoke(secret).pipe(audited("session.end", { userId: user.id }))
       })
     })
   )

@@ -20,6 +20,7 @@ import {
   type UpdateWorkspace,
   type WorkspaceView
 } from "../Schemas/Workspace.ts"
+import { audited } from "./Audited.ts"
 import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { orUnknown } from "./References.ts"
@@ -95,7 +96,7 @@ export class Workspaces extends Context.Service<
               const at = yield* now
               const id = yield* ids.make<WorkspaceId>("workspace")
               const workspace = newWorkspace({ id, name, plan: "free", at })
-              yield* repo.insert(workspace, user.id, most)
+              yield* repo.insert(workspace, user.id, most).pipe(audited("workspace.create", ofWorkspace(id)))
               if (!(yield* repo.addMember(id, user.id, "owner", at))) {
                 return yield* new Unauthenticated({ error: "the caller was deleted meanwhile" })
               }
@@ -110,7 +111,11 @@ export class Workspaces extends Context.Service<
               const workspace = yield* requireOwner(user, id)
               yield* requireOwnKey(id, patch.defaultProviderKeyId)
               if (Object.keys(patch).length > 0)
-                yield* orUnknown(repo.update(id, { ...workspace, ...patch }, yield* now))
+                yield* orUnknown(
+                  repo
+                    .update(id, { ...workspace, ...patch }, yield* now)
+                    .pipe(audited("workspace.update", ofWorkspace(id)))
+                )
               return yield* get(user, id)
             })
           )
@@ -119,3 +124,5 @@ export class Workspaces extends Context.Service<
     })
   )
 }
+
+const ofWorkspace = (id: WorkspaceId) => ({ workspaceId: id, id })

@@ -16,6 +16,7 @@ const resources: Readonly<Record<string, string>> = {
   "/api/tasks": "Tasks",
   "/api/runs": "Runs",
   "/api/approvals": "Approvals",
+  "/api/audit": "Audit",
   "/api/chat": "Chat",
   "/api/chat/memory": "Memory",
   "/api/workspaces": "Workspaces",

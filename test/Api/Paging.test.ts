@@ -36,8 +36,8 @@ const offset = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, 
 describe("paging", () => {
   it("is that of these lists", () => {
     const paged = Object.keys(document.paths).filter((path) =>
-      ((document.paths[path].get?.parameters ?? []) as ReadonlyArray<Parameter>).some(({ name }) =>
-        ["limit", "offset"].includes(name)
+      ((document.paths[path].get?.parameters ?? []) as ReadonlyArray<Parameter>).some(
+        ({ name }) => name === "offset"
       )
     )
     assert.sameMembers(paged, [...Object.keys(defaultLimits), ...Object.keys(whole)])
@@ -106,4 +106,16 @@ describe("paging", () => {
       })
     )
   }
+
+  it.effect("/api/audit takes up to 1,000, and from where it goes on instead of an offset", () =>
+    Effect.gen(function* () {
+      const endpoint = endpoints.find(({ path }) => path === "/api/audit")
+      const decode = Schema.decodeUnknownEffect(endpoint?.query as unknown as Schema.Codec<unknown>)
+      assert.deepInclude(yield* decode({ workspaceId: "ws_1" }), { limit: 50 })
+      const sent = { workspaceId: "ws_1", limit: "1000", after: "audit_1" }
+      assert.deepInclude(yield* decode(sent), { limit: 1000, after: "audit_1" })
+      const limit = parametersOf("/api/audit").find(({ name }) => name === "limit")
+      assert.deepInclude(limit?.schema, { minimum: 1, maximum: 1000, default: 50 })
+    })
+  )
 })

@@ -10,6 +10,7 @@ import type { StoredConnector } from "../../src/Schemas/Connector.ts"
 import { toHealth } from "../../src/Schemas/ConnectorHealth.ts"
 import { type ConnectorId, RunId, type WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { AddressRefused } from "../../src/Schemas/Outbound.ts"
+import * as AuditLog from "../../src/Services/AuditLog.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
 import * as ConnectorReports from "../../src/Services/ConnectorReports.ts"
 import { Ids } from "../../src/Services/Ids.ts"
@@ -33,7 +34,7 @@ const guarded: typeof fetch = (input, init) =>
 
 /** The tools of connectors over what is kept in memory. */
 export const layer = Tools.layer.pipe(
-  Layer.provideMerge(ConnectorReports.layer),
+  Layer.provideMerge(Layer.merge(ConnectorReports.layer, AuditLog.layerNotes)),
   Layer.provideMerge(Repo.layerMemory),
   Layer.provideMerge(
     Layer.mergeAll(

@@ -11,6 +11,8 @@ import * as Authorization from "../../src/Layers/Auth/Authorization.ts"
 import * as Http from "../../src/Layers/Http.ts"
 import type { Agents } from "../../src/Services/Agents.ts"
 import type { Approvals } from "../../src/Services/Approvals.ts"
+import type { AuditLog } from "../../src/Services/AuditLog.ts"
+import type { AuditNotes } from "../../src/Services/AuditNotes.ts"
 import type { Auth } from "../../src/Services/Auth.ts"
 import type { Chat } from "../../src/Services/Chat.ts"
 import type { Connectors } from "../../src/Services/Connectors.ts"
@@ -32,6 +34,8 @@ import type { Workspaces } from "../../src/Services/Workspaces.ts"
 /** What the routes are built on. */
 type Served =
   | Agents
+  | AuditLog
+  | AuditNotes
   | Auth
   | Chat
   | Connectors

@@ -13,6 +13,7 @@ import { errorCodeHeader } from "../../Api/Errors.ts"
 import { clientOf } from "../../Schemas/Forwarded.ts"
 import type { Networks } from "../../Schemas/Networks.ts"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
+import { AuditNotes } from "../../Services/AuditNotes.ts"
 import * as DatabaseWait from "../../Services/DatabaseWait.ts"
 import { Ids } from "../../Services/Ids.ts"
 import * as Metrics from "../../Services/Metrics.ts"
@@ -35,6 +36,7 @@ export const layer = HttpRouter.middleware(
     const refuse = yield* Admission.makeRefuse
     const withRate = yield* Admission.makeWithRate
     const { trustedProxies } = yield* Settings
+    const notes = yield* AuditNotes
     const allowedMethods = makeAllowedMethods()
 
     const notRouted = Effect.fnUntraced(function* (request: HttpServerRequest) {
@@ -81,9 +83,13 @@ export const layer = HttpRouter.middleware(
             const millis = performance.now() - startedAt
             const status = Exit.isSuccess(exit) ? exit.value.status : goneStatus
             const code = Exit.isSuccess(exit) ? exit.value.headers[errorCodeHeader] : undefined
-            return Effect.andThen(
-              measure(request.method, status, millis),
-              AccessLog.log(request, { status, code, millis }, facts)
+            return Effect.all(
+              [
+                measure(request.method, status, millis),
+                AccessLog.log(request, { status, code, millis }, facts),
+                notes.answered(facts)
+              ],
+              { discard: true }
             )
           }),
           Effect.provideService(RequestFacts.CurrentRequest, facts),

@@ -23,8 +23,8 @@ export const layer = HttpApiBuilder.group(
         ),
       end: () =>
         removal(
-          Effect.fnUntraced(function* () {
-            yield* tokens.endSession(Redacted.make(sessionOf(yield* HttpServerRequest)))
+          Effect.fnUntraced(function* (user) {
+            yield* tokens.endSession(user, Redacted.make(sessionOf(yield* HttpServerRequest)))
             yield* setSession("", new Date(0))
           })
         )

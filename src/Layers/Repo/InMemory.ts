@@ -1,6 +1,7 @@
 import * as Layer from "effect/Layer"
 import * as AgentRepo from "./InMemory/AgentRepo.ts"
 import * as ApprovalRepo from "./InMemory/ApprovalRepo.ts"
+import * as AuditRepo from "./InMemory/AuditRepo.ts"
 import * as ConnectorRepo from "./InMemory/ConnectorRepo.ts"
 import * as ConversationRepo from "./InMemory/ConversationRepo.ts"
 import * as CronFireRepo from "./InMemory/CronFireRepo.ts"
@@ -28,6 +29,7 @@ export const layer = Layer.mergeAll(
   layerTransaction,
   AgentRepo.layer,
   ApprovalRepo.layer,
+  AuditRepo.layer,
   ConnectorRepo.layer,
   ConversationRepo.layer,
   CronFireRepo.layer,

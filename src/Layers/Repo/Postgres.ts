@@ -1,6 +1,7 @@
 import * as Layer from "effect/Layer"
 import * as AgentRepo from "./Postgres/AgentRepo.ts"
 import * as ApprovalRepo from "./Postgres/ApprovalRepo.ts"
+import * as AuditRepo from "./Postgres/AuditRepo.ts"
 import * as ConnectorRepo from "./Postgres/ConnectorRepo.ts"
 import * as ConversationRepo from "./Postgres/ConversationRepo.ts"
 import * as CronFireRepo from "./Postgres/CronFireRepo.ts"
@@ -28,6 +29,7 @@ export const layer = Layer.mergeAll(
   layerTransaction,
   AgentRepo.layer,
   ApprovalRepo.layer,
+  AuditRepo.layer,
   ConnectorRepo.layer,
   ConversationRepo.layer,
   CronFireRepo.layer,

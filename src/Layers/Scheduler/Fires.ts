@@ -3,8 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
+import type { AuditedChange } from "../../Schemas/Audit.ts"
 import { type FireOutcome, type FirePlan, planBacklog, planFire, runOfJob } from "../../Schemas/CronFire.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
+import { auditedEach } from "../../Services/Audited.ts"
 import { CronFireRepo, type NewFire } from "../../Services/CronFireRepo.ts"
 import { Ids } from "../../Services/Ids.ts"
 import { cronLag, cronSlots } from "../../Services/Metrics.ts"
@@ -12,6 +14,21 @@ import { Scheduler } from "../../Services/Scheduler.ts"
 import { Settings } from "../../Services/Settings.ts"
 import { Signals } from "../../Services/Signals.ts"
 import { Transaction } from "../../Services/Transaction.ts"
+
+/** Of the runs that slots make. */
+const withEntries = (slots: ReadonlyArray<NewFire>) => auditedEach(slots.flatMap(entryOf))
+
+const entryOf = ({ cronJobId, run }: NewFire): ReadonlyArray<AuditedChange> =>
+  run === null
+    ? []
+    : [
+        {
+          action: "run.create",
+          scope: { workspaceId: run.workspaceId },
+          targetId: run.id,
+          actor: { cronJobId }
+        }
+      ]
 
 /** Jobs of one transaction: large enough for few statements, small enough to be over in tens of milliseconds. */
 export const batch = 200
@@ -75,7 +92,7 @@ export const layer = Layer.effect(
         if (rest !== null) backlogs.push(rest)
         next.push({ cronJobId: job.id, nextFireAt: plan.nextFireAt })
       }
-      const made = yield* repo.record({ firedAt: at, slots, backlogs, next })
+      const made = yield* withEntries(slots)(repo.record({ firedAt: at, slots, backlogs, next }))
       return { at, jobs: next.length, made: made.length, slots }
     })
 

@@ -12,6 +12,7 @@ import {
   MemoryKey,
   MemoryValue
 } from "../../Schemas/MemoryEntry.ts"
+import { audited } from "../../Services/Audited.ts"
 import { now } from "../../Services/CurrentTime.ts"
 import { Ids } from "../../Services/Ids.ts"
 import { MemoryRepo } from "../../Services/MemoryRepo.ts"
@@ -45,9 +46,10 @@ export const make = Effect.gen(function* () {
         const at = yield* now
         const author = { runId }
         const entry = { id, workspaceId, projectId, key, value, category: category ?? null, author, at }
-        const kept = yield* memory
-          .upsert(entry, quotas)
-          .pipe(Effect.catchTag("PlanLimitExceeded", ({ error }) => new ToolError({ error })))
+        const kept = yield* memory.upsert(entry, quotas).pipe(
+          audited("memory.write", { workspaceId }),
+          Effect.catchTag("PlanLimitExceeded", ({ error }) => new ToolError({ error }))
+        )
         return toResult(kept)
       })
     })

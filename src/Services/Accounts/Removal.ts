@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import { AccountError } from "../../Schemas/Account.ts"
 import type { User } from "../../Schemas/User.ts"
+import { audited } from "../Audited.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
 import { TokenRepo } from "../TokenRepo.ts"
@@ -26,7 +27,8 @@ export const makeRemoval = Effect.gen(function* () {
     yield* workspaces.lockOwned(user.id)
     const deletedAt = yield* now
     // Another may have done it since this one was found.
-    if (!(yield* users.remove(user.id, deletedAt))) {
+    const removed = users.remove(user.id, deletedAt).pipe(audited("user.delete", { userId: user.id }))
+    if (!(yield* removed)) {
       return yield* new AccountError({ error: `there is no user ${user.email}` })
     }
     const left = yield* workspaces.onlyOwned(user.id, mostNamed + 1)

@@ -12,6 +12,7 @@ import { notFound, Unavailable } from "../../Schemas/Errors.ts"
 import type { CronJobId, UserId } from "../../Schemas/Ids.ts"
 import type { User } from "../../Schemas/User.ts"
 import { Access } from "../Access.ts"
+import { audited } from "../Audited.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
@@ -55,14 +56,17 @@ export const makeChanges = Effect.gen(function* () {
   const change = Effect.fnUntraced(function* (
     job: StoredCronJob,
     patch: UpdateCronJob & { readonly createdBy?: UserId },
-    maker: UserId | null
+    {
+      action,
+      maker
+    }: { readonly action: "cron_job.update" | "cron_job.take_over"; readonly maker: UserId | null }
   ) {
     const { countsFromNow, isActive, isAsked, schedule, timezone, turnsOn } = planUpdate(job, patch)
     const [next] = isAsked ? yield* instants(schedule, timezone, yield* fires.now, 1) : []
     const nextFireAt = isActive ? (next ?? null) : null
     const on = turnsOn ? { createdBy: maker, stoppedAt: null, stopReason: null } : {}
     const changes = { ...on, ...patch, ...(countsFromNow ? { nextFireAt } : {}) }
-    const updated = yield* repo.update(job.id, changes, yield* now)
+    const updated = yield* repo.update(job.id, changes, yield* now).pipe(audited(action, job))
     return Option.isSome(updated) ? toCronJob(updated.value) : yield* notFound("cron job")
   })
 
@@ -87,7 +91,7 @@ export const makeChanges = Effect.gen(function* () {
               ? yield* lockWithMaker(user, id, check)
               : { job: yield* check(yield* repo.lock(id)), maker: null }
           yield* references.resolve(job.workspaceId, { agentId: patch.agentId })
-          return yield* change(job, patch, maker)
+          return yield* change(job, patch, { action: "cron_job.update", maker })
         })
       )
     ),
@@ -97,7 +101,8 @@ export const makeChanges = Effect.gen(function* () {
           const check = (found: Option.Option<StoredCronJob>) => access.owned(user, "cron job", found)
           const { job } = yield* lockWithMaker(user, id, check)
           const createdBy = user.id
-          return yield* change(job, isStopped(job) ? { createdBy, isActive: true } : { createdBy }, createdBy)
+          const taken = isStopped(job) ? { createdBy, isActive: true } : { createdBy }
+          return yield* change(job, taken, { action: "cron_job.take_over", maker: createdBy })
         })
       )
     )

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
+import { AuditRepo } from "../AuditRepo.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
@@ -12,6 +13,7 @@ const pruneAtOnce = 200
 const prunePauseMillis = 50
 /** So long after their end tokens can still be told of. */
 const endedTokenMillis = 30 * 86_400_000
+const forgetAtOnce = 1000
 
 /** Looks after what no worker holds: ends what waited for people for too long, and forgets what is old. */
 export const start = Effect.gen(function* () {
@@ -19,14 +21,18 @@ export const start = Effect.gen(function* () {
   const fires = yield* CronFireRepo
   const repo = yield* RunRepo
   const tokens = yield* TokenRepo
-  const { eventMillis, journalMillis } = yield* Settings
+  const audit = yield* AuditRepo
+  const { auditMillis, eventMillis, journalMillis } = yield* Settings
   // By the clock of the store, as leases and approvals: that of a node may be wrong.
   const prune = Effect.flatMap(fires.now, (at) => {
     const [eventsBefore, journalsBefore] = [ago(at, eventMillis), ago(at, journalMillis)]
-    return inBatches(repo.prune({ eventsBefore, journalsBefore, limit: pruneAtOnce }))
+    return inBatches(repo.prune({ eventsBefore, journalsBefore, limit: pruneAtOnce }), pruneAtOnce)
   })
   const pruneTokens = Effect.flatMap(fires.now, (at) =>
-    inBatches(tokens.prune(ago(at, endedTokenMillis), pruneAtOnce))
+    inBatches(tokens.prune(ago(at, endedTokenMillis), pruneAtOnce), pruneAtOnce)
+  )
+  const forget = Effect.flatMap(fires.now, (at) =>
+    inBatches(audit.prune(ago(at, auditMillis), forgetAtOnce), forgetAtOnce)
   )
   yield* approvals
     .expire(expireAtOnce)
@@ -44,11 +50,17 @@ export const start = Effect.gen(function* () {
     Effect.forever,
     Effect.forkScoped
   )
+  yield* forget.pipe(
+    Effect.ignoreCause({ log: "Warn", message: "old entries of the audit log not forgotten" }),
+    Effect.andThen(Effect.sleep(pruneMillis)),
+    Effect.forever,
+    Effect.forkScoped
+  )
 })
 
-const inBatches = <E, R>(batch: Effect.Effect<number, E, R>) =>
+const inBatches = <E, R>(batch: Effect.Effect<number, E, R>, size: number) =>
   batch.pipe(
-    Effect.map((pruned) => pruned >= pruneAtOnce),
+    Effect.map((pruned) => pruned >= size),
     Effect.tap(Effect.sleep(prunePauseMillis)),
     Effect.repeat({ while: (isMore) => isMore })
   )

@@ -9,6 +9,7 @@ import { workedTooLong } from "../../Schemas/Limits.ts"
 import { modelChoice } from "../../Schemas/ModelChoice.ts"
 import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
 import { AgentRepo } from "../AgentRepo.ts"
+import { actingAs } from "../Audited.ts"
 import { ConversationRepo } from "../ConversationRepo.ts"
 import { type Progress, RunJournal } from "../RunJournal.ts"
 import { Settings } from "../Settings.ts"
@@ -71,7 +72,9 @@ export class Work extends Context.Service<
         return ending === parked || ending === brokenOff ? ending : yield* finish(run, ending, log)
       })
 
-      return Work.of({ execute })
+      return Work.of({
+        execute: (run, listener) => actingAs({ system: run.id })(execute(run, listener))
+      })
     })
   )
 }

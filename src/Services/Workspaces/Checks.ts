@@ -29,7 +29,7 @@ export const makeChecks = Effect.gen(function* () {
   const requireOwner = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
     const workspace = yield* requireMember(user, id)
     if (workspace.role === "owner") return workspace
-    return yield* onlyOwner
+    return yield* onlyOwner(id)
   })
 
   const requireOwnKey = Effect.fnUntraced(function* (id: WorkspaceId, key: ProviderKeyId | null | undefined) {

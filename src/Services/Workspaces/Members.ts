@@ -5,6 +5,7 @@ import { InvalidInput, notFound } from "../../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../Schemas/Ids.ts"
 import { toEmail, type User } from "../../Schemas/User.ts"
 import { type AddMember, mostMembers, toMember } from "../../Schemas/Workspace.ts"
+import { audited } from "../Audited.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
 import { Ids } from "../Ids.ts"
@@ -41,12 +42,15 @@ export const makeMembers = Effect.gen(function* () {
           const email = Option.getOrUndefined(toEmail(input.email))
           if (email === undefined) return yield* noEmail
           const [role, createdAt] = [input.role ?? "member", yield* now]
-          yield* repo.invite(id, { id: yield* ids.make<UserId>("user"), email, role, createdAt })
+          const invitation = { id: yield* ids.make<UserId>("user"), email, role, createdAt }
+          yield* repo.invite(id, invitation).pipe(audited("member.invite", { workspaceId: id }))
           const members = yield* repo.members(id)
           const found = members.find((each) => each.email === email && !each.isPending)
           if (found !== undefined) {
             if (role !== "owner") yield* requireOtherOwner(members, found.userId)
-            yield* repo.addMember(id, found.userId, role, createdAt)
+            yield* repo
+              .addMember(id, found.userId, role, createdAt)
+              .pipe(audited(`member.set_${role}`, { workspaceId: id, id: found.userId }))
             return { ...toMember(found), role }
           }
           if (members.length > mostMembers) return yield* tooMany
@@ -63,7 +67,10 @@ export const makeMembers = Effect.gen(function* () {
           const members = yield* repo.members(id)
           const userId = members.find(({ invitationId }) => invitationId === given)?.userId ?? given
           yield* requireOtherOwner(members, userId)
-          const removed = yield* repo.removeMember(id, userId)
+          const action = user.id === userId ? "member.leave" : "member.remove"
+          const removed = yield* repo
+            .removeMember(id, userId)
+            .pipe(audited(action, { workspaceId: id, id: userId }))
           if (Option.isNone(removed)) return yield* notFound("member")
           yield* jobs.stopOf({ userId: removed.value, workspaceId: id }, "maker_left", yield* now)
         })

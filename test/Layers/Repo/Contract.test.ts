@@ -4,6 +4,7 @@ import type * as Layer from "effect/Layer"
 import type * as Repo from "../../../src/Layers/Repo.ts"
 import * as AgentRepo from "../../contract/AgentRepo.ts"
 import * as ApprovalRepo from "../../contract/ApprovalRepo.ts"
+import * as AuditRepo from "../../contract/AuditRepo.ts"
 import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
 import * as ConversationBegin from "../../contract/ConversationBegin.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
@@ -66,6 +67,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   RunJournal: [RunJournal, RunTurns],
   RunEventRepo: [RunEvents, RunPrune],
   ApprovalRepo: [ApprovalRepo],
+  AuditRepo: [AuditRepo],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],
   QuotaRepo: [QuotaRepo],
   Transaction: [Transaction],

@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
-import type { MessageId } from "../../../src/Schemas/Ids.ts"
+import type { AuditEntryId, MessageId } from "../../../src/Schemas/Ids.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
+import { AuditRepo } from "../../../src/Services/AuditRepo.ts"
 import { Auth } from "../../../src/Services/Auth.ts"
 import { now } from "../../../src/Services/CurrentTime.ts"
 import * as Upkeep from "../../../src/Services/Engine/Upkeep.ts"
@@ -104,5 +105,28 @@ describe("Upkeep", () => {
       assert.strictEqual(yield* kept, 1)
       assert.isTrue(Option.isSome(yield* tokens.findByHash(working.hash)))
     }).pipe(Effect.scoped, Effect.provide(layerAtRest(settings)))
+  )
+
+  it.effect("forgets entries of the audit log that are old, many at a time", () =>
+    Effect.gen(function* () {
+      const { workspaceId } = yield* makeTenant()
+      const audit = yield* AuditRepo
+      const newEntry = Effect.gen(function* () {
+        const id = yield* newId<AuditEntryId>("auditEntry")
+        const actor = { system: "agentd" }
+        const nothing = { targetId: null, requestId: null, address: null }
+        return { id, workspaceId, at: yield* now, actor, action: "secret.use", ...nothing }
+      })
+      yield* audit.add(yield* Effect.replicateEffect(newEntry, 2_500))
+      yield* TestClock.adjust(1)
+      yield* audit.add([yield* newEntry])
+      const kept = Effect.map(audit.list({ workspaceId, after: null, limit: 9_999 }), ({ length }) => length)
+      yield* TestClock.adjust(settings.eventMillis - 1)
+      yield* Upkeep.start
+      yield* TestClock.adjust(0)
+      assert.strictEqual(yield* kept, 2_501)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual(yield* kept, 0)
+    }).pipe(Effect.scoped, Effect.provide(layerAtRest({ auditMillis: settings.eventMillis })))
   )
 })

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
 import type { Agent } from "../../../Schemas/Agent.ts"
 import type { StoredApproval } from "../../../Schemas/Approval.ts"
+import type { StoredAuditEntry } from "../../../Schemas/Audit.ts"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { StoredHealth } from "../../../Schemas/ConnectorHealth.ts"
 import type { Message, StoredConversation, Trace } from "../../../Schemas/Conversation.ts"
@@ -24,6 +25,8 @@ import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
+import * as Entries from "../Entries.ts"
+import { keepEntries } from "./AuditEntries.ts"
 
 /** Until when a worker holds a run, in milliseconds of the monotonic clock; null if it is nobody's. */
 export interface Lease {
@@ -76,7 +79,8 @@ const emptyTables = () => ({
   cronBacklogs: new Map<string, Backlog>(),
   connectors: new Map<string, StoredConnector>(),
   connectorHealth: new Map<string, StoredHealth>(),
-  memoryEntries: new Map<string, MemoryDetail>()
+  memoryEntries: new Map<string, MemoryDetail>(),
+  auditEntries: new Map<string, StoredAuditEntry>()
 })
 
 /** What is kept, each by its key. */
@@ -117,12 +121,31 @@ const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/InMemory/In
   defaultValue: () => false
 })
 
+/** The ids of the rows that are new, other or gone; of those without one, their keys. */
+const changedIn = (
+  tables: ReadonlyArray<ReadonlyMap<string, unknown>>,
+  before: ReadonlyArray<ReadonlyMap<string, unknown>>
+): ReadonlyArray<string> =>
+  tables.flatMap((table, index) => {
+    const known = before[index] ?? new Map<string, unknown>()
+    const keys = new Set([...table.keys(), ...known.keys()])
+    return Array.from(keys)
+      .filter((key) => table.get(key) !== known.get(key))
+      .map((key) => idOfRow(table.get(key) ?? known.get(key)) ?? key)
+  })
+
+const idOfRow = (row: unknown): string | undefined =>
+  typeof row === "object" && row !== null && "id" in row && typeof row.id === "string" ? row.id : undefined
+
 /** The tables that the in-memory repositories share. Values are never changed in place. */
 export class Store extends Context.Service<
   Store,
   {
     readonly tables: Tables
-    /** Makes every method of a repository wait while somebody else's transaction is open. */
+    /**
+     * Makes every method of a repository wait while somebody else's transaction is open, and keeps the entries of the
+     * audit log that belong to what it changes.
+     */
     readonly guard: <Repo extends object>(repo: Repo) => Repo
     /** One transaction at a time; one that does not succeed puts every table back, also a nested one. */
     readonly transact: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -130,7 +153,7 @@ export class Store extends Context.Service<
 >()("agentd/Layers/Repo/InMemory/Store") {
   static readonly layer = Layer.effect(
     Store,
-    Effect.map(Semaphore.make(1), (semaphore) => {
+    Effect.map(Effect.all([Semaphore.make(1), Entries.make]), ([semaphore, entriesOf]) => {
       const tables = emptyTables()
       const all = Object.values(tables) as ReadonlyArray<Map<string, unknown>>
 
@@ -151,9 +174,18 @@ export class Store extends Context.Service<
           )
         })
 
+      const audited = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+        Effect.flatMap(entriesOf, (given) => {
+          if (given.entries.length === 0) return effect
+          const before = all.map((table) => new Map(table))
+          return Effect.tap(effect, () =>
+            Effect.sync(() => keepEntries(tables, given, changedIn(all, before)))
+          )
+        })
+
       const guarded = (member: unknown): unknown =>
         typeof member === "function"
-          ? (...given: ReadonlyArray<unknown>) => alone(member(...given))
+          ? (...given: ReadonlyArray<unknown>) => alone(audited(member(...given)))
           : alone(member as Effect.Effect<unknown>)
 
       return Store.of({

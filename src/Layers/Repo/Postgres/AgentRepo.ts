@@ -21,7 +21,7 @@ export const layer = Layer.effect(
   AgentRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { change, query, sql } = database
 
     const joins = sql.literal(
       "left join provider_keys k on k.id = a.provider_key_id and k.deleted_at is null"
@@ -46,7 +46,7 @@ export const layer = Layer.effect(
     return AgentRepo.of({
       ...pages,
       insert: (given, most) =>
-        query(
+        change((audit) =>
           agent(
             insertNaming(sql, {
               table: "agents",
@@ -55,23 +55,26 @@ export const layer = Layer.effect(
               workspaceId: given.workspaceId,
               most,
               names: given,
-              read: read("changed")
+              read: read("changed"),
+              audit
             })
           ).pipe(orOnlyGone(sql, given))
         ),
       find: (id) => query(agent(sql`${read("agents")} where a.id = ${id} and a.deleted_at is null`)),
       remove: (id) =>
-        query(
-          returnedRow(sql`
+        change((audit) =>
+          returnedRow(
+            audit.with(sql`
             update agents set deleted_at = clock_timestamp()
             where id = ${id} and deleted_at is null returning id`)
+          )
         ),
       update: (id, patch, at) =>
-        query(
+        change((audit) =>
           agent(sql`
             with ${goneOf(sql, patch)}, changed as (
               update agents set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
-              where id = ${id} and deleted_at is null and not exists (select from gone) returning *)
+              where id = ${id} and deleted_at is null and not exists (select from gone) returning *)${audit.of("changed")}
             ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "agents", id)))
         )
     })

@@ -41,7 +41,7 @@ export const layer = Layer.effect(
   ConnectorRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { change, query, sql } = database
 
     const selected = columns.read()
 
@@ -61,13 +61,14 @@ export const layer = Layer.effect(
     return ConnectorRepo.of({
       ...pages,
       insert: (given, most) =>
-        query(
+        change((audit) =>
           insertUnlessFull(sql, {
             table: "connectors",
             quota: "connectors",
             row: columns.row(given),
             workspaceId: given.workspaceId,
-            most
+            most,
+            audit
           })
         ),
       find: (id) => query(connector(sql`select ${selected} from connectors where id = ${id}`)),
@@ -91,20 +92,23 @@ export const layer = Layer.effect(
                 where workspace_id = ${workspaceId} and ${sql.in("id", ids)}`)
             ),
       update: ({ grantedScopes, id, metadata, providerName, sealedCredential, status, updatedAt }) =>
-        query(
-          returnedRow(sql`
+        change((audit) =>
+          returnedRow(
+            audit.with(sql`
             update connectors
             set ${sql.update(
               columns.changes({ grantedScopes, metadata, providerName, sealedCredential, status, updatedAt })
             )}
             where id = ${id} returning id`)
+          )
         ),
       health: (id) =>
         query(health(sql`select ${healthColumns.read()} from connector_health where connector_id = ${id}`)),
       keepHealth: (id, given) => query(Effect.asVoid(keepHealth(sql, id, given))),
       forgetHealth: (id) =>
         query(Effect.asVoid(sql`delete from connector_health where connector_id = ${id}`)),
-      remove: (id) => query(returnedRow(sql`delete from connectors where id = ${id} returning id`))
+      remove: (id) =>
+        change((audit) => returnedRow(audit.with(sql`delete from connectors where id = ${id} returning id`)))
     })
   })
 )

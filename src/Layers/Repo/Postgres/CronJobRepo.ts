@@ -22,7 +22,7 @@ export const layer = Layer.effect(
   CronJobRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { change, query, sql } = database
 
     const joins = sql.literal("left join agents a on a.id = c.agent_id and a.deleted_at is null")
     const read = (from: "cron_jobs" | "changed") => sql`
@@ -47,7 +47,7 @@ export const layer = Layer.effect(
       insert: (given, most) => {
         const { createdBy, workspaceId } = given
         const names = { ...given, member: createdBy === null ? null : { workspaceId, userId: createdBy } }
-        return query(
+        return change((audit) =>
           job(
             insertNaming(sql, {
               table: "cron_jobs",
@@ -56,7 +56,8 @@ export const layer = Layer.effect(
               workspaceId,
               most,
               names,
-              read: read("changed")
+              read: read("changed"),
+              audit
             })
           ).pipe(orOnlyGone(sql, names))
         )
@@ -67,11 +68,11 @@ export const layer = Layer.effect(
           job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null for no key update of c`)
         ),
       update: (id, patch, at) =>
-        query(
+        change((audit) =>
           job(sql`
             with ${goneOf(sql, patch)}, changed as (
               update cron_jobs set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
-              where id = ${id} and deleted_at is null and not exists (select from gone) returning *)
+              where id = ${id} and deleted_at is null and not exists (select from gone) returning *)${audit.of("changed")}
             ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "cron_jobs", id)))
         ),
       stopOf: ({ userId, workspaceId }, reason, at) =>
@@ -86,10 +87,12 @@ export const layer = Layer.effect(
             where id = any (array(select id from taken))`)
         ),
       remove: (id) =>
-        query(
-          returnedRow(sql`
+        change((audit) =>
+          returnedRow(
+            audit.with(sql`
             update cron_jobs set deleted_at = clock_timestamp(), next_fire_at = null
             where id = ${id} and deleted_at is null returning id`)
+          )
         )
     })
   })

@@ -13,6 +13,8 @@ import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
 import { DatabaseWait } from "../../../Services/DatabaseWait.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
+import * as Entries from "../Entries.ts"
+import { type Auditing, auditing } from "./AuditEntries.ts"
 import { isOutOfReach, isReadOnly, isSqlError } from "./Faults.ts"
 
 /** The database as the repositories see it: its client, and the one way to ask it. */
@@ -28,6 +30,10 @@ export class Database extends Context.Service<
     readonly query: <A, E>(
       effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
     ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
+    /** As `query`, for what changes something: the statement takes the entries of the audit log with it. */
+    readonly change: <A, E>(
+      make: (audit: Auditing) => Effect.Effect<A, E | SqlError | Schema.SchemaError>
+    ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
   }
 >()("agentd/Layers/Repo/Postgres/Database") {
   static readonly layer = Layer.effect(
@@ -35,10 +41,13 @@ export class Database extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* PgClient
       const { databaseTimeoutMillis } = yield* Settings
+      const entries = yield* Entries.make
+      const query = <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
+        sortFailures(bounded(effect, databaseTimeoutMillis))
       return Database.of({
         sql,
-        query: <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
-          sortFailures(bounded(effect, databaseTimeoutMillis))
+        query,
+        change: (make) => Effect.flatMap(entries, (given) => query(make(auditing(sql, given))))
       })
     })
   )

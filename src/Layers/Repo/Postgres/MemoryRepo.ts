@@ -40,7 +40,7 @@ export const layer = Layer.effect(
   MemoryRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { change, query, sql } = database
     const { memorySearchMillis } = yield* Settings
     const selected = columns.read()
     const withAuthor = detailed.read()
@@ -67,7 +67,7 @@ export const layer = Layer.effect(
       upsert: ({ at, category, ...given }, most) => {
         const entry = { ...given, category: category ?? defaultCategory, createdAt: at, updatedAt: at }
         const room = sql.literal("(select 1) one where not exists (select from full_plan)")
-        return query(
+        return change((audit) =>
           inserted(
             unlessFull({ ...most })(sql`
               with ${fullMemory(sql, given, most)}, changed as (
@@ -77,20 +77,23 @@ export const layer = Layer.effect(
                   category = coalesce(${category}, memory_entries.category),
                   author = excluded.author,
                   updated_at = excluded.updated_at
-                returning ${selected})
+                returning ${selected})${audit.of("changed")}
               select * from changed full join ${readFull(sql)} full_plan on true`)
           )
         )
       },
       find: (id) => query(detail(sql`select ${withAuthor} from memory_entries where id = ${id}`)),
       remove: (id) =>
-        query(
+        change((audit) =>
           // The counts before the entry, as who writes it has them.
           returnedRow(sql`
             with counted as materialized (
               select from quota_counts where kind = 'memoryEntries' and workspace_id = (
-                select workspace_id from memory_entries where id = ${id}) for update)
-            delete from memory_entries where id = ${id} and exists (select from counted) returning id`)
+                select workspace_id from memory_entries where id = ${id}) for update
+            ), changed as (
+              delete from memory_entries where id = ${id} and exists (select from counted) returning id
+            )${audit.of("changed")}
+            select id from changed`)
         ),
       search: (filter) => query(search(filter))
     })

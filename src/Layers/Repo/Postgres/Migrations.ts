@@ -21,6 +21,7 @@ import * as DefaultKeys from "./migrations/0017_default_keys.ts"
 import * as MemoryAuthors from "./migrations/0018_memory_authors.ts"
 import * as TokenParents from "./migrations/0019_token_parents.ts"
 import * as Quotas from "./migrations/0020_quotas.ts"
+import * as Audit from "./migrations/0021_audit.ts"
 import * as CronMakers from "./migrations/0022_cron_makers.ts"
 import * as Invitations from "./migrations/0023_invitations.ts"
 
@@ -51,6 +52,7 @@ const migrations = {
   "0018_memory_authors": migration(MemoryAuthors.statements),
   "0019_token_parents": migration(TokenParents.statements),
   "0020_quotas": migration(Quotas.statements),
+  "0021_audit": migration(Audit.statements),
   "0022_cron_makers": migration(CronMakers.statements),
   "0023_invitations": migration(Invitations.statements)
 }

@@ -14,17 +14,18 @@ const columns = makeColumns(Project, {})
 export const layer = Layer.effect(
   ProjectRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const { change, query, sql } = yield* Database
     const selected = columns.read()
     return ProjectRepo.of({
       insert: (given, most) =>
-        query(
+        change((audit) =>
           insertUnlessFull(sql, {
             table: "projects",
             quota: "projects",
             row: columns.row(given),
             workspaceId: given.workspaceId,
-            most
+            most,
+            audit
           })
         ),
       list: (workspaceId) =>

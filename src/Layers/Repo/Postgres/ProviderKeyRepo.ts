@@ -20,17 +20,18 @@ const usableColumns = makeColumns(UsableProviderKey, {
 export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const { change, query, sql } = yield* Database
     const selected = columns.read("k")
     return ProviderKeyRepo.of({
       insert: (given, most) =>
-        query(
+        change((audit) =>
           insertUnlessFull(sql, {
             table: "provider_keys",
             quota: "providerKeys",
             row: columns.row(given),
             workspaceId: given.workspaceId,
-            most
+            most,
+            audit
           })
         ),
       find: (id) =>
@@ -52,7 +53,7 @@ export const layer = Layer.effect(
             where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)
         ),
       remove: (id) =>
-        query(
+        change((audit) =>
           returnedRow(sql`
             with marked as (
               update provider_keys set deleted_at = clock_timestamp(), sealed_api_key = null
@@ -60,7 +61,7 @@ export const layer = Layer.effect(
             ), reset as (
               update workspaces set default_provider_key_id = null
               where id in (select workspace_id from marked) and default_provider_key_id = ${id}
-            )
+            )${audit.of("marked")}
             select id from marked`)
         )
     })

@@ -4,6 +4,7 @@ import type { Fragment } from "effect/sql/Statement"
 import type { PlanLimitExceeded } from "../../../Schemas/Connector.ts"
 import { type ByPlan, type Quota, quotaExceeded } from "../../../Schemas/Quotas.ts"
 import type { Plan } from "../../../Schemas/Workspace.ts"
+import type { Auditing } from "./AuditEntries.ts"
 import { insertSelect } from "./Columns.ts"
 import { goneOf, type Names } from "./Named.ts"
 
@@ -87,14 +88,16 @@ interface Row {
   readonly row: Readonly<Record<string, unknown>>
   readonly workspaceId: string
   readonly most: ByPlan | undefined
+  readonly audit: Auditing
 }
 
 /** Inserts a row unless the plan of its workspace is full. */
-export const insertUnlessFull = (sql: PgClient, { most, quota, row, table, workspaceId }: Row) =>
+export const insertUnlessFull = (sql: PgClient, { audit, most, quota, row, table, workspaceId }: Row) =>
   Effect.asVoid(
     unlessFull({ [quota]: most })(sql`
       with ${fullPlan(sql, quota, workspaceId, most)}, made as (
-        ${insertSelect(table, row, sql.literal("(select 1) one where not exists (select from full_plan)"))})
+        ${insertSelect(table, row, sql.literal("(select 1) one where not exists (select from full_plan)"))}
+        returning id)${audit.of("made")}
       select * from ${readFull(sql)} full_plan`)
   )
 
@@ -102,6 +105,7 @@ export const insertUnlessFull = (sql: PgClient, { most, quota, row, table, works
 export const insertNaming = (
   sql: PgClient,
   {
+    audit,
     most,
     names,
     quota,
@@ -120,5 +124,5 @@ export const insertNaming = (
           sql.literal(
             "(select 1) one where not exists (select from gone) and not exists (select from full_plan)"
           )
-        )} returning *)
+        )} returning *)${audit.of("changed")}
     select * from (${read}) made full join ${readFull(sql)} full_plan on true`)

@@ -8,6 +8,7 @@ import { Timestamp } from "../../../Schemas/Timestamp.ts"
 import { OwnedToken, Reading, Token } from "../../../Schemas/Token.ts"
 import { Email } from "../../../Schemas/User.ts"
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
+import type { Auditing } from "./AuditEntries.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { countTokens, fullPlanOfUser, lockUser, readFull, unlessFull } from "./Quotas.ts"
@@ -39,27 +40,32 @@ const parentOf = (sql: PgClient, { createdAt, parentId, userId }: Token) =>
         for share) parent`
 
 /** Inserts a token unless its user may have no more; within a transaction. */
-const insertWithin = (sql: PgClient, given: Token, most: ByPlan) => {
+const insertWithin = (
+  sql: PgClient,
+  { audit, given, most }: { readonly given: Token; readonly most: ByPlan; readonly audit: Auditing }
+) => {
   const used = countTokens(sql, given.userId, given.createdAt)
   const room = sql`${parentOf(sql, given)} where not exists (select from full_plan)`
   return Effect.andThen(
     lockUser(sql, given.userId),
     unlessFull({ tokens: most })(sql`
       with ${fullPlanOfUser(sql, "tokens", given.userId, used, most)},
-        made as (${insertSelect("tokens", columns.row(given), room)} returning id)
+        made as (${insertSelect("tokens", columns.row(given), room)} returning id)${audit.of("made")}
       select * from made full join ${readFull(sql)} full_plan on true`)
   ).pipe(Effect.map((made) => made.length > 0))
 }
 
 /** How tokens end, and what ends with them. */
-const endings = ({ query, sql }: Database["Service"]) =>
+const endings = ({ change, query, sql }: Database["Service"]) =>
   ({
     removeOf: (userId) => query(Effect.asVoid(sql`delete from tokens where user_id = ${userId}`)),
     revoke: (userId, id, at) =>
-      query(
-        returnedRow(sql`
-          update tokens set revoked_at = coalesce(revoked_at, ${at})
-          where id = ${id} and user_id = ${userId} returning id`)
+      change((audit) =>
+        returnedRow(
+          audit.with(sql`
+            update tokens set revoked_at = coalesce(revoked_at, ${at})
+            where id = ${id} and user_id = ${userId} returning id`)
+        )
       ),
     mayRead: (given, now) =>
       query(
@@ -90,16 +96,19 @@ const endings = ({ query, sql }: Database["Service"]) =>
 export const layer = Layer.effect(
   TokenRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { change, query, sql } = database
     const selected = columns.read("t")
     return TokenRepo.of({
       insert: (given, most) =>
-        query(
+        change((audit) =>
           most === undefined
             ? returnedRow(
-                sql`${insertSelect("tokens", columns.row(given), parentOf(sql, given))} returning id`
+                audit.with(
+                  sql`${insertSelect("tokens", columns.row(given), parentOf(sql, given))} returning id`
+                )
               )
-            : sql.withTransaction(insertWithin(sql, given, most))
+            : sql.withTransaction(insertWithin(sql, { given, most, audit }))
         ),
       findByHash: (hash) => query(token(sql`select ${selected} from tokens t where hash = ${hash}`)),
       findOwned: (hash) =>
@@ -136,7 +145,7 @@ export const layer = Layer.effect(
           shown(sql`
             select ${shownColumns.read("t")} from tokens t join users u on u.id = t.user_id where t.id = ${id}`)
         ),
-      ...endings({ query, sql })
+      ...endings(database)
     })
   })
 )

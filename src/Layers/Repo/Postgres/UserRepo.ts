@@ -16,7 +16,7 @@ const recordColumns = makeColumns(UserRecord, {})
 export const layer = Layer.effect(
   UserRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const { change, query, sql } = yield* Database
     const selected = columns.read()
     const shown = recordColumns.read()
     return UserRepo.of({
@@ -39,18 +39,22 @@ export const layer = Layer.effect(
             order by id limit ${limit}`)
         ),
       setDisabled: (id, at) =>
-        query(
-          record(sql`
+        change((audit) =>
+          record(
+            audit.with(sql`
             update users set disabled_at = case when ${at}::timestamptz is null then null
               else coalesce(disabled_at, ${at}) end
             where id = ${id} and deleted_at is null returning ${shown}`)
+          )
         ),
       remove: (id, at) =>
-        query(
-          returnedRow(sql`
+        change((audit) =>
+          returnedRow(
+            audit.with(sql`
             update users set email = ${emailOfGone(id)}, disabled_at = coalesce(disabled_at, ${at}),
               deleted_at = ${at}
             where id = ${id} and deleted_at is null returning id`)
+          )
         ),
       count: query(count(sql`select count(*)::int as count from users`))
     })

@@ -8,6 +8,7 @@ import type { ByPlan } from "../../../Schemas/Quotas.ts"
 import { Email } from "../../../Schemas/User.ts"
 import { Role, StoredMember, Workspace, WorkspaceView } from "../../../Schemas/Workspace.ts"
 import { WorkspaceRepo } from "../../../Services/WorkspaceRepo.ts"
+import type { Auditing } from "./AuditEntries.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { goneOf, orGone } from "./Named.ts"
@@ -34,7 +35,7 @@ const invitedColumns = makeColumns(StoredMember, {
 }).read("i")
 const MemberId = Schema.Struct({ userId: UserId })
 const memberIds = rows(MemberId)
-const memberId = firstRow(MemberId)
+const removed = firstRow(Schema.Struct({ id: UserId }))
 const idColumns = makeColumns(MemberId, {})
 const Profile = Schema.Struct({ email: Email, isMember: Schema.Boolean })
 const profile = firstRow(Profile)
@@ -50,14 +51,24 @@ const invitedRole = makeColumns(Membership, { isPending: { read: "true" } }).rea
 /** Stores a workspace unless its maker may have no more; within a transaction. */
 const insertWithin = (
   sql: PgClient,
-  { createdBy, most, row }: { readonly row: object; readonly createdBy: UserId; readonly most: ByPlan }
+  {
+    audit,
+    createdBy,
+    most,
+    row
+  }: {
+    readonly row: object
+    readonly createdBy: UserId
+    readonly most: ByPlan
+    readonly audit: Auditing
+  }
 ) => {
   const full = fullPlanOfUser(sql, "workspacesOwned", createdBy, countOwned(sql, createdBy), most)
   const room = sql.literal("(select 1) one where not exists (select from full_plan)")
   return Effect.andThen(
     lockUser(sql, createdBy),
     unlessFull({ workspacesOwned: most })(sql`
-      with ${full}, made as (${insertSelect("workspaces", { ...row }, room)})
+      with ${full}, made as (${insertSelect("workspaces", { ...row }, room)} returning id)${audit.of("made")}
       select * from ${readFull(sql)} full_plan`)
   )
 }
@@ -101,7 +112,7 @@ const endOf = (sql: PgClient, id: WorkspaceId, userId: UserId, isThere: string) 
     returning i.id, i.role, i.created_at)`
 
 /** Who belongs to workspaces. */
-const ofMembers = ({ query, sql }: Database["Service"]) => {
+const ofMembers = ({ change, query, sql }: Database["Service"]) => {
   const asMember = (id: WorkspaceId, userId: UserId) => sql`
     select ${roleColumns.read("m")} from workspace_members m
     join users u on u.id = m.user_id and u.disabled_at is null
@@ -119,22 +130,26 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
   return {
     // The foreign key alone lets one in who was removed, since the row stays.
     addMember: (id, userId, role, at) =>
-      query(
+      change((audit) =>
         returnedRow(sql`
-          with ${endOf(sql, id, userId, "deleted_at")}
-          insert into workspace_members as m (workspace_id, user_id, role, created_at, invitation_id)
-          select ${id}, u.id, ${role}, coalesce(ended.created_at, ${at}::timestamptz), ended.id
-          from u left join ended on true
-          on conflict (workspace_id, user_id) do update
-            set role = excluded.role, invitation_id = coalesce(m.invitation_id, excluded.invitation_id)
-          returning user_id`)
+          with ${endOf(sql, id, userId, "deleted_at")}, changed as (
+            insert into workspace_members as m (workspace_id, user_id, role, created_at, invitation_id)
+            select ${id}, u.id, ${role}, coalesce(ended.created_at, ${at}::timestamptz), ended.id
+            from u left join ended on true
+            on conflict (workspace_id, user_id) do update
+              set role = excluded.role, invitation_id = coalesce(m.invitation_id, excluded.invitation_id)
+            returning user_id as id
+          )${audit.of("changed")}
+          select id from changed`)
       ),
     invite: (workspaceId, { createdAt, email, id, role }) =>
-      query(
-        Effect.asVoid(sql`
-          insert into workspace_invitations (workspace_id, email, id, role, created_at)
-          values (${workspaceId}, ${email}, ${id}, ${role}, ${createdAt})
-          on conflict (workspace_id, email) do update set role = excluded.role`)
+      change((audit) =>
+        Effect.asVoid(
+          audit.with(sql`
+            insert into workspace_invitations (workspace_id, email, id, role, created_at)
+            values (${workspaceId}, ${email}, ${id}, ${role}, ${createdAt})
+            on conflict (workspace_id, email) do update set role = excluded.role returning id`)
+        )
       ),
     members: (id) =>
       query(
@@ -148,18 +163,23 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
       ),
     // One statement would not see who becomes a member while it waits for the invitation.
     removeMember: (id, userId) =>
-      query(
+      change((audit) =>
         Effect.gen(function* () {
           const isInvited = yield* returnedRow(sql`
             delete from workspace_invitations
             where workspace_id = ${id} and (id = ${userId} or email = (select email from users where id = ${userId}))
             returning id`)
-          const member = yield* memberId(sql`
-            delete from workspace_members
-            where workspace_id = ${id} and (user_id = ${userId} or invitation_id = ${userId})
-            returning ${idColumns.read()}`)
-          if (Option.isSome(member)) return Option.some(member.value.userId)
-          return isInvited ? Option.some(userId) : Option.none()
+          const member = yield* removed(
+            audit.with(sql`
+              delete from workspace_members
+              where workspace_id = ${id} and (user_id = ${userId} or invitation_id = ${userId})
+              returning user_id as id`)
+          )
+          if (Option.isSome(member)) return Option.some(member.value.id)
+          if (!isInvited) return Option.none()
+          // Its entry is of no other change.
+          yield* audit.with(sql`select ${userId}::text as id`)
+          return Option.some(userId)
         })
       ),
     removeMemberships: ({ email, id }) =>
@@ -206,15 +226,16 @@ const ofMembers = ({ query, sql }: Database["Service"]) => {
 export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { change, query, sql } = database
     return WorkspaceRepo.of({
       insert: (given, createdBy, most) => {
         const row = { ...columns.row(given), created_by: createdBy }
-        return query(
+        return change((audit) =>
           Effect.asVoid(
             createdBy === null || most === undefined
-              ? sql`insert into workspaces ${sql.insert(row)}`
-              : insertWithin(sql, { row, createdBy, most })
+              ? audit.with(sql`insert into workspaces ${sql.insert(row)} returning id`)
+              : insertWithin(sql, { row, createdBy, most, audit })
           )
         )
       },
@@ -233,22 +254,22 @@ export const layer = Layer.effect(
             ) m on m.workspace_id = w.id
             order by w.created_at, w.id`)
         ),
-      ...forOperators({ query, sql }),
-      ...ofMembers({ query, sql }),
+      ...forOperators(database),
+      ...ofMembers(database),
       update: (id, { defaultProviderKeyId, name }, updatedAt) =>
-        query(
+        change((audit) =>
           updated(sql`
-            with ${goneOf(sql, { defaultProviderKeyId })}
-            update workspaces set ${sql.update(columns.changes({ name, defaultProviderKeyId, updatedAt }))}
-            where id = ${id} and not exists (select from gone) returning id`).pipe(
-            orGone(sql, { defaultProviderKeyId }),
-            Effect.map(Option.isSome)
-          )
+            with ${goneOf(sql, { defaultProviderKeyId })}, changed as (
+              update workspaces set ${sql.update(columns.changes({ name, defaultProviderKeyId, updatedAt }))}
+              where id = ${id} and not exists (select from gone) returning id)${audit.of("changed")}
+            select id from changed`).pipe(orGone(sql, { defaultProviderKeyId }), Effect.map(Option.isSome))
         ),
       setPlan: (id, plan, at) =>
-        query(
+        change((audit) =>
           returnedRow(
-            sql`update workspaces set plan = ${plan}, updated_at = ${at} where id = ${id} returning id`
+            audit.with(
+              sql`update workspaces set plan = ${plan}, updated_at = ${at} where id = ${id} returning id`
+            )
           )
         )
     })

@@ -13,11 +13,12 @@ const endedRuns = rows(Schema.Struct({ id: RunId, kind: RunKind }))
 
 /** What becomes of approvals and of the run that waits for them: somebody decides, or nobody does in time. */
 export const make = ({
+  change,
   query,
   sql
 }: Database["Service"]): Pick<ApprovalRepo["Service"], "decide" | "expire"> => ({
   decide: (id, { decidedAt, decidedBy, reason, status }) =>
-    query(
+    change((audit) =>
       sql.withTransaction(
         Effect.gen(function* () {
           // The lock puts decisions about one run in order: the last of them sees all others.
@@ -25,12 +26,14 @@ export const make = ({
             select r.id from runs r join approvals a on a.run_id = r.id
             where a.id = ${id} and r.status = 'WAITING_APPROVAL' for update of r`)
           if (waiting === undefined) return false
-          const decided = yield* returnedRow(sql`
+          const decided = yield* returnedRow(
+            audit.with(sql`
             update approvals
             set status = ${status}, reason = ${reason}, decided_by = ${decidedBy},
               decided_at = ${decidedAt}
             where id = ${id} and status = 'PENDING' and expires_at > clock_timestamp()
             returning id`)
+          )
           if (decided) {
             yield* sql`
               update runs

@@ -27,7 +27,7 @@ const messageColumns = makeColumns(Message, {})
  * A message with the turn that answers it, in one statement: a process that is stopped in the middle holds nothing that
  * others of its owner wait for.
  */
-export const make = ({ query, sql }: Database["Service"]): Pick<ConversationRepo["Service"], "begin"> => {
+export const make = ({ change, sql }: Database["Service"]): Pick<ConversationRepo["Service"], "begin"> => {
   /** `place`: a row where the turn may begin, which is locked then. Whoever ends a turn has its conversation first, too. */
   const placeOf = ({ conversation: { id } }: NewTurn, isNew: boolean) =>
     isNew
@@ -55,7 +55,7 @@ export const make = ({ query, sql }: Database["Service"]): Pick<ConversationRepo
       const said = { ...messageColumns.row(message), conversation_id: sql.literal("claimed.id") }
       const isBegun = isNew ? sql.literal("true") : isThere(sql, "conversations", conversation.id)
       const wanted = sql.literal("exists (select from place)")
-      return query(
+      return change((audit) =>
         // In the order of `RunRepo.insert`: the conversation is one of the things that are named.
         answered(sql`
           with ${goneOf(sql, run)}, ${placeOf(turn, isNew)},
@@ -66,7 +66,7 @@ export const make = ({ query, sql }: Database["Service"]): Pick<ConversationRepo
             ${insertSelect("messages", said, sql.literal("claimed"))}
           ), made as (
             ${insertStarted(sql, run, start, sql.literal("free, claimed"))} returning id, status
-          )${keeping(sql, "made", [[first]])}
+          )${keeping(sql, "made", [[first]])}${audit.of("made")}
           select ${answerColumns}`).pipe(Effect.map(Option.filter(isWritten)), orGone(sql, run, isBegun))
       ).pipe(
         Effect.flatMap(

@@ -16,11 +16,12 @@ export const turnsOf = (sql: PgClient, id: ConversationId) => sql`hashtextextend
 
 /** Which turn answers in a conversation, and the end of both. */
 export const make = ({
+  change,
   query,
   sql
 }: Database["Service"]): Pick<ConversationRepo["Service"], "remove" | "claimTurn"> => ({
   remove: (id) =>
-    query(
+    change((audit) =>
       sql.withTransaction(
         // Whoever ends a turn holds its run first and then the conversation: so does this. No turn may begin
         // meanwhile, of which it would hold the conversation first.
@@ -32,9 +33,11 @@ export const make = ({
           const conversation = yield* removed(sql`
             with before as (
               select id, turn_id from conversations where id = ${id} and deleted_at is null for update
-            )
-            update conversations set deleted_at = clock_timestamp(), turn_id = null from before
-            where conversations.id = before.id returning before.turn_id as turn`)
+            ), changed as (
+              update conversations set deleted_at = clock_timestamp(), turn_id = null from before
+              where conversations.id = before.id returning before.id, before.turn_id as turn
+            )${audit.of("changed")}
+            select turn from changed`)
           return { conversation, ended: ended.length }
         })
       )

@@ -43,7 +43,7 @@ const nextRows = (sql: PgClient, next: Fires["next"]) => {
 }
 
 /** What is written of due jobs, in one statement. */
-export const make = ({ query, sql }: Database["Service"]): Pick<CronFireRepo["Service"], "record"> => ({
+export const make = ({ change, sql }: Database["Service"]): Pick<CronFireRepo["Service"], "record"> => ({
   record: ({ backlogs, firedAt, next, slots }) => {
     const runs = slots.flatMap(({ run }) => (run === null ? [] : [run]))
     // Says how few they are: of a set from JSON the planner expects too many for the index.
@@ -51,7 +51,7 @@ export const make = ({ query, sql }: Database["Service"]): Pick<CronFireRepo["Se
       "id",
       next.map(({ cronJobId }) => cronJobId)
     )
-    return query(
+    return change((audit) =>
       Effect.map(
         made(sql`
           with slots as materialized (
@@ -69,9 +69,10 @@ export const make = ({ query, sql }: Database["Service"]): Pick<CronFireRepo["Se
             update cron_jobs set next_fire_at = n.at
             from ${nextRows(sql, next)}
             where cron_jobs.id = n.job and ${isMoved}
-          )
-          ${insertRuns(sql, runs, sql.literal("r.id in (select run_id from fired)"))}
-          returning id`),
+          ), made as (
+            ${insertRuns(sql, runs, sql.literal("r.id in (select run_id from fired)"))}
+            returning id)${audit.of("made")}
+          select id from made`),
         (created) => created.map(({ id }) => id)
       )
     )

@@ -11,7 +11,11 @@ import { firstRow, returnedRow } from "../Rows.ts"
 const cancelled = firstRow(Schema.Struct({ kind: RunKind }))
 
 /** How runs end. */
-export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "finish" | "cancel"> => ({
+export const make = ({
+  change,
+  query,
+  sql
+}: Database["Service"]): Pick<RunRepo["Service"], "finish" | "cancel"> => ({
   finish: ({ epoch, id, worker }, outcome, { at, firstTokenAt }, events) => {
     const output = outcome.output ?? null
     const error = outcome.status === "FAILED" ? outcome.error : null
@@ -36,13 +40,15 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
     )
   },
   cancel: (id, at) =>
-    query(
+    change((audit) =>
       sql.withTransaction(
         Effect.tap(
-          cancelled(sql`
+          cancelled(
+            audit.with(sql`
             update runs set status = 'CANCELLED', finished_at = ${at}, updated_at = ${at}
             where id = ${id} and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL')
-            returning kind`),
+            returning id, kind`)
+          ),
           // A statement of its own: the one above does not see what the run asked for while it was waited for.
           (ended) =>
             Effect.when(

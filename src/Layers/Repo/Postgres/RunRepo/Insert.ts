@@ -94,16 +94,16 @@ export const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant |
     from
   )
 
-export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "insert"> => ({
+export const make = ({ change, sql }: Database["Service"]): Pick<RunRepo["Service"], "insert"> => ({
   insert: (given, start, events, mostPending) =>
-    query(
+    change((audit) =>
       // What it names is locked before the counts of the workspace, for which others may wait with a run that the last
       // step of a removal waits for; and these before the counts of the owner.
       answered(sql`
         with ${goneOf(sql, given)}, ${roomFor(sql, given, start ?? { perWorkspace: 0 }, mostPending)},
         ${sql.literal(freeIn)}, made as (
           ${insertStarted(sql, given, start, sql.literal(`free where ${isAllowed}`))}
-          returning id, status)${keeping(sql, "made", events)}
+          returning id, status)${keeping(sql, "made", events)}${audit.of("made")}
         select ${answerColumns}`).pipe(Effect.map(Option.filter(isWritten)), orOnlyGone(sql, given))
     ).pipe(Effect.flatMap((answer) => toStarted(answer, mostPending)))
 })

@@ -1,0 +1,185 @@
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { StoredAuditEntry } from "../../src/Schemas/Audit.ts"
+import type { AuditEntryId, CronJobId, TokenId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { actingAs, audited } from "../../src/Services/Audited.ts"
+import { AuditRepo } from "../../src/Services/AuditRepo.ts"
+import { ProjectRepo } from "../../src/Services/ProjectRepo.ts"
+import { CurrentRequest } from "../../src/Services/RequestFacts.ts"
+import { TokenRepo } from "../../src/Services/TokenRepo.ts"
+import { Transaction } from "../../src/Services/Transaction.ts"
+import { UserRepo } from "../../src/Services/UserRepo.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+import type { It } from "../support/Backends.ts"
+import { at, makeUser, makeWorkspace, newId } from "../support/Fixtures.ts"
+
+const asked = {
+  requestId: "req_1",
+  address: "192.0.2.7",
+  userId: "user_1" as UserId,
+  tokenId: "token_1" as TokenId
+}
+
+const listed = (workspaceId: WorkspaceId, after: AuditEntryId | null = null, limit = 1000) =>
+  Effect.flatMap(AuditRepo, (repo) => repo.list({ workspaceId, after, limit }))
+
+const newProject = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+  const id = yield* newId<string>("project")
+  return { id: id as never, workspaceId, name: "p", createdAt: at() }
+})
+
+const newEntry = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  given: Partial<StoredAuditEntry> = {}
+) {
+  const entry: StoredAuditEntry = {
+    id: yield* newId<AuditEntryId>("auditEntry"),
+    workspaceId,
+    at: at(),
+    actor: { cronJobId: "cron_1" as CronJobId },
+    action: "secret.use",
+    targetId: "pkey_1",
+    requestId: null,
+    address: null,
+    ...given
+  }
+  return entry
+})
+
+const withoutWorkspace = ({ workspaceId: _, ...entry }: StoredAuditEntry) => entry
+
+export const suite = (it: It) =>
+  describe("AuditRepo", () => {
+    it.effect("keeps with a change who asked for it, and from where", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace
+        const project = yield* newProject(workspaceId)
+        const inserted = (yield* ProjectRepo).insert(project)
+        const before = Date.now()
+        yield* inserted.pipe(audited("project.create", project), Effect.provideService(CurrentRequest, asked))
+        const [entry, ...rest] = yield* listed(workspaceId)
+        assert.deepStrictEqual(rest, [])
+        assert.match(entry?.id ?? "", /^audit_[0-9a-z]{26}$/)
+        assert.isAtLeast(entry?.at.getTime() ?? 0, before)
+        const { id: _, at: __, ...told } = entry ?? assert.fail("no entry")
+        assert.deepStrictEqual(told, {
+          actor: { userId: asked.userId, tokenId: asked.tokenId },
+          action: "project.create",
+          targetId: project.id,
+          requestId: "req_1",
+          address: "192.0.2.7"
+        })
+      })
+    )
+
+    it.effect("keeps none where nobody says so, and tells of no request where another acts", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace
+        const projects = yield* ProjectRepo
+        yield* projects.insert(yield* newProject(workspaceId))
+        assert.deepStrictEqual(yield* listed(workspaceId), [])
+        const project = yield* newProject(workspaceId)
+        yield* projects
+          .insert(project)
+          .pipe(
+            audited("project.create", project),
+            actingAs({ system: "operator" }),
+            Effect.provideService(CurrentRequest, asked)
+          )
+        const [entry] = yield* listed(workspaceId)
+        assert.deepStrictEqual(
+          [entry?.actor, entry?.requestId, entry?.address],
+          [{ system: "operator" }, null, null]
+        )
+      })
+    )
+
+    it.effect("keeps none of what is rolled back, or changes nothing", () =>
+      Effect.gen(function* () {
+        const workspaceId = yield* makeWorkspace
+        const projects = yield* ProjectRepo
+        const { atomically } = yield* Transaction
+        const project = yield* newProject(workspaceId)
+        const inserted = projects.insert(project).pipe(audited("project.create", project))
+        yield* Effect.flip(atomically(Effect.andThen(inserted, Effect.fail("no"))))
+        assert.deepStrictEqual(yield* listed(workspaceId), [])
+        const userId = (yield* makeUser).id
+        const removed = (yield* WorkspaceRepo)
+          .removeMember(workspaceId, userId)
+          .pipe(audited("member.remove", { workspaceId, id: userId }))
+        assert.isFalse(yield* removed)
+        assert.deepStrictEqual(yield* listed(workspaceId), [])
+        yield* atomically(inserted)
+        assert.lengthOf(yield* listed(workspaceId), 1)
+      })
+    )
+
+    it.effect("keeps what is of a user in the log of each workspace of the user, and of no other", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const [one, two, other] = [yield* makeWorkspace, yield* makeWorkspace, yield* makeWorkspace]
+        const [user, stranger] = [yield* makeUser, yield* makeUser]
+        for (const id of [one, two]) yield* workspaces.addMember(id, user.id, "member", at())
+        yield* workspaces.addMember(other, stranger.id, "owner", at())
+        const id = yield* newId<TokenId>("token")
+        const token = { id, userId: user.id, parentId: null, name: "t", hash: id, createdAt: at() }
+        yield* (yield* TokenRepo)
+          .insert({ ...token, expiresAt: null, revokedAt: null })
+          .pipe(audited("token.create", { userId: user.id }))
+        const [ofOne, ofTwo] = [yield* listed(one), yield* listed(two)]
+        assert.deepStrictEqual(
+          ofOne.map(({ action, targetId }) => [action, targetId]),
+          [["token.create", id]]
+        )
+        assert.deepStrictEqual(ofTwo, ofOne)
+        assert.deepStrictEqual(yield* listed(other), [])
+        // While the user is a member still: its end is told as well.
+        yield* (yield* UserRepo).remove(user.id, at()).pipe(audited("user.delete", { userId: user.id }))
+        assert.strictEqual((yield* listed(two))[0]?.targetId, user.id)
+      })
+    )
+
+    it.effect("lists newest first, a page at a time, and no other workspace", () =>
+      Effect.gen(function* () {
+        const repo = yield* AuditRepo
+        const [workspaceId, other] = [yield* makeWorkspace, yield* makeWorkspace]
+        const entries: Array<StoredAuditEntry> = []
+        for (let n = 0; n < 5; n++) entries.push(yield* newEntry(workspaceId, { at: at(-n) }))
+        yield* repo.add([...entries.toReversed(), yield* newEntry(other)])
+        const newest = entries.toReversed().map(withoutWorkspace)
+        assert.deepStrictEqual(yield* listed(workspaceId), newest)
+        assert.deepStrictEqual(yield* listed(workspaceId, null, 2), newest.slice(0, 2))
+        assert.deepStrictEqual(yield* listed(workspaceId, newest[1]?.id, 2), newest.slice(2, 4))
+        assert.deepStrictEqual(yield* listed(workspaceId, newest[4]?.id, 2), [])
+      })
+    )
+
+    it.effect("keeps an entry that is added again once, as it was", () =>
+      Effect.gen(function* () {
+        const repo = yield* AuditRepo
+        const workspaceId = yield* makeWorkspace
+        const entry = yield* newEntry(workspaceId)
+        yield* repo.add([entry])
+        yield* repo.add([{ ...entry, action: "other" }, yield* newEntry(workspaceId)])
+        const found = yield* listed(workspaceId)
+        assert.lengthOf(found, 2)
+        assert.deepStrictEqual(found[1], withoutWorkspace(entry))
+      })
+    )
+
+    it.effect("forgets the oldest first, up to a number, and nothing that is not old", () =>
+      Effect.gen(function* () {
+        const repo = yield* AuditRepo
+        const workspaceId = yield* makeWorkspace
+        const old = (n: number) => new Date(n)
+        for (const n of [3, 1, 2]) yield* repo.add([yield* newEntry(workspaceId, { at: old(n) })])
+        yield* repo.add([yield* newEntry(workspaceId, { at: old(9) })])
+        assert.strictEqual(yield* repo.prune(old(9), 2), 2)
+        const times = Effect.map(listed(workspaceId), (found) => found.map(({ at }) => at.getTime()))
+        assert.deepStrictEqual(yield* times, [9, 3])
+        assert.strictEqual(yield* repo.prune(old(9), 2), 1)
+        assert.strictEqual(yield* repo.prune(old(9), 2), 0)
+        assert.deepStrictEqual(yield* times, [9])
+      })
+    )
+  })
