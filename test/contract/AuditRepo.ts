@@ -1,9 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { StoredAuditEntry } from "../../src/Schemas/Audit.ts"
-import type { AuditEntryId, CronJobId, TokenId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
-import { actingAs, audited } from "../../src/Services/Audited.ts"
+import { runOfJob } from "../../src/Schemas/CronFire.ts"
+import type { AuditEntryId, CronJobId, RunId, TokenId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import { actingAs, audited, auditedEach } from "../../src/Services/Audited.ts"
 import { AuditRepo } from "../../src/Services/AuditRepo.ts"
+import { CronFireRepo } from "../../src/Services/CronFireRepo.ts"
 import { ProjectRepo } from "../../src/Services/ProjectRepo.ts"
 import { CurrentRequest } from "../../src/Services/RequestFacts.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
@@ -12,6 +14,7 @@ import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeUser, makeWorkspace, newId } from "../support/Fixtures.ts"
+import { makeCronJob } from "./CronJobRepo.ts"
 
 const asked = {
   requestId: "req_1",
@@ -136,6 +139,40 @@ export const suite = (it: It) =>
         // While the user is a member still: its end is told as well.
         yield* (yield* UserRepo).remove(user.id, at()).pipe(audited("user.delete", { userId: user.id }))
         assert.strictEqual((yield* listed(two))[0]?.targetId, user.id)
+      })
+    )
+
+    it.effect("keeps an entry of each run that is made of several, and none of what is not made", () =>
+      Effect.gen(function* () {
+        const fires = yield* CronFireRepo
+        const workspaceId = yield* makeWorkspace
+        const jobs = [yield* makeCronJob(workspaceId), yield* makeCronJob(workspaceId)]
+        const fire = Effect.fnUntraced(function* (scheduledAt: Date) {
+          const slots = yield* Effect.forEach(jobs, (job) =>
+            Effect.map(newId<RunId>("run"), (id) => ({
+              cronJobId: job.id,
+              scheduledAt,
+              outcome: "fired" as const,
+              run: runOfJob(job, id, at(7))
+            }))
+          )
+          const changes = slots.map(({ cronJobId, run }) => ({
+            action: "run.create" as const,
+            scope: { workspaceId },
+            targetId: run.id,
+            actor: { cronJobId }
+          }))
+          yield* fires.record({ firedAt: at(7), slots, backlogs: [], next: [] }).pipe(auditedEach(changes))
+          return slots.map(({ cronJobId, run }) => ({ actor: { cronJobId }, targetId: run.id }))
+        })
+        const told = Effect.map(listed(workspaceId), (log) =>
+          log.map(({ actor, targetId }) => ({ actor, targetId }))
+        )
+        const first = yield* fire(at(1))
+        assert.sameDeepMembers([...(yield* told)], first)
+        // These slots are in the ledger already: they make no run.
+        yield* fire(at(1))
+        assert.sameDeepMembers([...(yield* told)], first)
       })
     )
 
