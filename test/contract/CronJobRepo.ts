@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { StoredCronJob } from "../../src/Schemas/CronJob.ts"
+import { type StoredCronJob, toCronJob } from "../../src/Schemas/CronJob.ts"
 import type { CronJobId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
@@ -95,7 +95,7 @@ export const suite = (it: It) =>
         const renamed = { ...job, agent: { id: agent.id, name: "Renamed" } }
         assert.deepStrictEqual(yield* jobs.find(job.id), Option.some(renamed))
         assert.deepStrictEqual(yield* jobs.lock(job.id), Option.some(renamed))
-        assert.deepStrictEqual(yield* listed(jobs, { workspaceId }), [renamed])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId }), [toCronJob(renamed)])
       })
     )
 
@@ -126,12 +126,11 @@ export const suite = (it: It) =>
         const mine = yield* makeCronJob(workspaceId, { projectId: one.id })
         const other = yield* makeCronJob(workspaceId, { projectId: two.id })
         const none = yield* makeCronJob(workspaceId)
-        assert.deepStrictEqual(yield* listed(jobs, { workspaceId, projectId: one.id }), [mine])
-        assert.deepStrictEqual(yield* listed(jobs, { workspaceId, projectId: undefined }), [
-          mine,
-          other,
-          none
-        ])
+        assert.deepStrictEqual(yield* listed(jobs, { workspaceId, projectId: one.id }), [toCronJob(mine)])
+        assert.deepStrictEqual(
+          yield* listed(jobs, { workspaceId, projectId: undefined }),
+          [mine, other, none].map(toCronJob)
+        )
         const elsewhere = yield* makeWorkspace
         assert.deepStrictEqual(yield* listed(jobs, { workspaceId: elsewhere, projectId: one.id }), [])
       })

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { toCronJob } from "../../src/Schemas/CronJob.ts"
 import { ReferenceGone } from "../../src/Schemas/Errors.ts"
 import type { AgentId, CronJobId, ProjectId, ProviderKeyId } from "../../src/Schemas/Ids.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
@@ -92,7 +93,7 @@ export const suite = (it: It) =>
         yield* refused(makeRun(workspaceId, { projectId }), "projectId")
 
         assert.deepStrictEqual(yield* listed(agents, { workspaceId }), [agent])
-        assert.deepStrictEqual(yield* listed(cronJobs, { workspaceId }), [job])
+        assert.deepStrictEqual(yield* listed(cronJobs, { workspaceId }), [toCronJob(job)])
         const found = Option.getOrThrow(yield* conversations.find(conversation.id))
         assert.strictEqual(found.agentId, agent.id)
         assert.strictEqual((yield* conversations.list({ workspaceId, limit: 9, offset: 0 })).length, 1)

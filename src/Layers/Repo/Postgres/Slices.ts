@@ -1,5 +1,4 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
@@ -14,7 +13,7 @@ import {
 } from "../../../Schemas/Page.ts"
 import type { Pages, WorkspaceFilter } from "../../../Services/Pages.ts"
 import type { Database } from "./Database.ts"
-import { firstRow, rows } from "./Rows.ts"
+import { onlyRow, rows } from "./Rows.ts"
 
 /** What a list is read from. */
 interface Source<A> {
@@ -43,6 +42,18 @@ interface Part {
 
 const found = Schema.decodeUnknownSync(Schema.Tuple([Schema.Struct({ found: Schema.Int })]))
 
+/** `first` and `position` of the first and the last row; all of the latter is null where nothing is told of rows. */
+const decodeEnd = onlyRow(
+  Schema.Struct({
+    isOver: Schema.Boolean,
+    hasMore: Schema.Boolean,
+    first: Schema.NullOr(Schema.Finite),
+    id: Schema.NullOr(Schema.String),
+    createdAt: Schema.NullOr(Schema.Date),
+    position: Schema.NullOr(Schema.Finite)
+  })
+)
+
 /** No row is shorter as JSON, whatever the list. */
 const leastRow = 100
 const mostRows = Math.ceil(mostAnswerBytes / leastRow)
@@ -51,16 +62,6 @@ const mostRows = Math.ceil(mostAnswerBytes / leastRow)
 export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) => {
   const { alias, order, row, shown, table } = source
   const decode = rows(row)
-  const decodeLast = firstRow(
-    Schema.Struct({
-      id: Schema.String,
-      createdAt: Schema.Date,
-      position: Schema.Finite,
-      first: Schema.Finite,
-      isOver: Schema.Boolean,
-      hasMore: Schema.Boolean
-    })
-  )
   const literal = sql.literal
   const joins = source.joins ?? literal("")
 
@@ -95,8 +96,8 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
         )
       ),
     /**
-     * What there is in a part, and its last row. Where the least that its rows can have is too much, nothing of them is
-     * read; else no more than an answer may have.
+     * What there is in a part, and its ends. Its rows are summed by the least that they can have until that is too much;
+     * only what is not is read.
      */
     extent: (part: Omit<Part, "limit"> & { readonly limit: number | undefined }) => {
       const limit = part.limit ?? mostRows
@@ -104,26 +105,28 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
       const position = literal(order[0] === "position" ? "position::float8" : "0::float8")
       return query(
         Effect.map(
-          decodeLast(sql`
-            with sized as materialized (
+          decodeEnd(sql`
+            with long as materialized (
+              select exists (select from (
+                select sum(least) over (order by ${ordered(part.isDescending)} rows unbounded preceding) as running
+                from (${listed({ ...part, limit: limit - 1 })}) listed
+              ) summed where running > ${most}) as "isOver"
+            ), sized as materialized (
               select ${literal(alias)}.id, ${literal(alias)}.created_at, ${position} as position, place,
-                case when total > ${most} then total else ${literal(source.json)} end as bytes
+                ${literal(source.json)} as bytes
               from (
-                select *, sum(least) filter (where place <= ${limit}) over () as total from (
-                  select *, row_number() over (order by ${ordered(part.isDescending)}) as place
-                  from (${listed({ ...part, limit })}) listed
-                ) placed
-              ) ${literal(alias)} ${joins}
+                select *, row_number() over (order by ${ordered(part.isDescending)} rows unbounded preceding) as place
+                from (${listed({ ...part, limit })}) listed
+              ) ${literal(alias)} ${joins} where not (select "isOver" from long)
             )
-            select id, created_at as "createdAt", position, (select position from sized where place = 1) as first,
-              (select sum(bytes) from sized where place <= ${limit}) > ${most} as "isOver",
-              (select count(*) from sized) > ${limit} as "hasMore"
-            from sized where place <= ${limit} order by place desc limit 1`),
-          (last) =>
-            Option.map(last, (end) => ({
-              ...end,
-              isOver: end.isOver || (part.limit === undefined && end.hasMore)
-            }))
+            select long."isOver" or coalesce((select sum(bytes) from sized where place <= ${limit}) > ${most}, false)
+                as "isOver",
+              (select count(*) from sized) > ${limit} as "hasMore",
+              (select position from sized where place = 1) as first,
+              last.id, last.created_at as "createdAt", last.position
+            from long left join (
+              select * from sized where place <= ${limit} order by place desc limit 1) last on true`),
+          (end) => ({ ...end, isOver: end.isOver || (part.limit === undefined && end.hasMore) })
         )
       )
     }
@@ -193,20 +196,15 @@ export const makeAged = <A extends Aged>(database: Database["Service"], source: 
     extent: (part: AgedPart, limit: number | undefined) =>
       Effect.map(
         slices.extent({ ...part, where: from(part, null), limit }),
-        Option.match({
-          onNone: (): Extent<Place> => nothing,
-          onSome: (last): Extent<Place> => ({
-            isOver: last.isOver,
-            after: null,
-            until: placeOf(last),
-            next: last.hasMore ? last.id : null
-          })
+        ({ createdAt, hasMore, id, isOver }): Extent<Place> => ({
+          isOver,
+          after: null,
+          until: id === null || createdAt === null ? null : { id, createdAt },
+          next: hasMore ? id : null
         })
       )
   }
 }
-
-export const nothing = { isOver: false, after: null, until: null, next: null } as const
 
 /**
  * The list of a table of workspaces, oldest first. `narrow` says what of the filter there is beside workspace and

@@ -1,5 +1,4 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
 import { HistoryEntry, Message } from "../../../../Schemas/Conversation.ts"
@@ -73,9 +72,11 @@ export const make = (
     extent: (id, part) =>
       Effect.map(
         slices.extent({ where: before(id, part.before), limit: part.limit, isDescending: true }),
-        Option.match({
-          onNone: () => Slices.nothing,
-          onSome: ({ first, isOver, position }) => ({ isOver, after: position - 1, until: first, next: null })
+        ({ first, isOver, position }) => ({
+          isOver,
+          after: position === null ? null : position - 1,
+          until: first,
+          next: null
         })
       ),
     messages: (id, { after, limit, until }) =>
