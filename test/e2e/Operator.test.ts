@@ -167,12 +167,12 @@ describe("a new key for the embedded database", () => {
   it("is made beside no server, seals everything, and is all that a start needs then", async () => {
     const server = await startServer(env)
     const { token, workspaceId } = JSON.parse(readFileSync(join(folder.path, "credentials.json"), "utf8"))
-    await addKeys(server, token, workspaceId, 40)
+    await addKeys(server, token, workspaceId, 20)
     await server.stop("SIGTERM")
     const key = () => readFileSync(join(folder.path, "secret.key"), "utf8").trim()
     const first = key()
     const { current, resealed, unreadable } = await json(env, "secrets", "reseal", "--new-key")
-    assert.deepStrictEqual([current, resealed, unreadable], [0, 40, 0])
+    assert.deepStrictEqual([current, resealed, unreadable], [0, 20, 0])
     assert.notStrictEqual(key(), first)
     // What the steps of docs/operations.md end with.
     rmSync(join(folder.path, "secret.keys.old"))

@@ -4,11 +4,13 @@ import type { Fragment } from "effect/sql/Statement"
 import { names, type Quota } from "../../../Schemas/Quotas.ts"
 import { Counted } from "../../../Schemas/QuotaUsage.ts"
 import { QuotaRepo } from "../../../Services/QuotaRepo.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { countOwned, countTokens, planOf } from "./Quotas.ts"
 import { firstRow } from "./Rows.ts"
 
 const counted = firstRow(Counted)
+const columns = makeColumns(Counted, { used: "json" }).read()
 
 export const layer = Layer.effect(
   QuotaRepo,
@@ -29,9 +31,10 @@ export const layer = Layer.effect(
           counted(sql`
             with kept as materialized (
               select kind, count, bytes from quota_counts where workspace_id = ${workspaceId})
-            select plan, ${planOf(sql, userId)} as "userPlan",
-              json_build_object(${sql.join(", ", false)(used)}) as used
-            from workspaces where id = ${workspaceId}`)
+            select ${columns} from (
+              select plan, ${planOf(sql, userId)} as user_plan,
+                json_build_object(${sql.join(", ", false)(used)}) as used
+              from workspaces where id = ${workspaceId}) found`)
         )
       }
     })
