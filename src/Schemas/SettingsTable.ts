@@ -1,67 +1,24 @@
 import * as Result from "effect/Result"
 import * as DatabaseUrl from "./DatabaseUrl.ts"
 import * as ModelList from "./ModelList.ts"
-import * as Networks from "./Networks.ts"
 import * as PrivateAddresses from "./PrivateAddresses.ts"
-import { isApiKey, isBaseUrl, mostOutputTokens, Provider } from "./ProviderKey.ts"
+import { mostOutputTokens, Provider } from "./ProviderKey.ts"
 import { readQuotas } from "./QuotaSetting.ts"
 import { isSealingKey, keyForm } from "./SealingKey.ts"
-import type { Choice, Flag, Setting, Text, Whole } from "./Setting.ts"
-
-type Given<S extends Setting> = Omit<S, "type" | "what">
-
-const whole = <Fallback extends number | null>(
-  what: string,
-  given: Given<Whole<Fallback>>
-): Whole<Fallback> => ({ type: "whole", what, ...given })
-
-const flag = (what: string, given: Given<Flag>): Flag => ({ type: "flag", what, ...given })
-
-const choice = <const Value extends string, const Fallback extends Value | null>(
-  what: string,
-  given: Given<Choice<Value, Fallback>>
-): Choice<Value, Fallback> => ({ type: "choice", what, ...given })
-
-const text = <Fallback extends string | null>(
-  what: string,
-  given: Given<Text<Fallback>>
-): Text<Fallback> => ({ type: "text", what, ...given })
-
-const visible = (value: string) => (value.trim() === "" ? "must not be white space" : undefined)
-
-const apiKey = (what: string) =>
-  text(what, {
-    form: "visible ASCII characters",
-    problem: (value) => (isApiKey(value) ? undefined : "must be visible ASCII characters"),
-    fallback: null,
-    trimmed: true,
-    secret: true
-  })
-
-const baseUrl = (what: string) =>
-  text(what, {
-    form: "`http://…` or `https://…`",
-    problem: (value) =>
-      isBaseUrl(value) ? undefined : "must be an http or https address without a user name",
-    fallback: null,
-    trimmed: true
-  })
-
-const networks = (what: string) =>
-  text(what, {
-    form: "networks, addresses, `localhost`, separated by commas",
-    problem: Networks.problemOf,
-    fallback: null
-  })
-
-const perMinute = (what: string, fallback: number) =>
-  whole(what, { minimum: 0, maximum: 10_000_000, unit: "", fallback })
-
-const seconds = (what: string, fallback: number, maximum: number) =>
-  whole(what, { minimum: 1, maximum, unit: "seconds", fallback })
-
-const hours = (what: string, fallback: number, maximum: number) =>
-  whole(what, { minimum: 1, maximum, unit: "hours", fallback })
+import type { Setting } from "./Setting.ts"
+import {
+  apiKey,
+  baseUrl,
+  choice,
+  flag,
+  hours,
+  networks,
+  perMinute,
+  seconds,
+  text,
+  visible,
+  whole
+} from "./SettingForms.ts"
 
 /** Where it is and where it keeps things. */
 const place = {

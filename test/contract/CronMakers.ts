@@ -8,9 +8,9 @@ import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
 import { Transaction } from "../../src/Services/Transaction.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
-import { listed } from "../support/Listed.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeUser, makeWorkspace, newId } from "../support/Fixtures.ts"
+import { listed } from "../support/Listed.ts"
 import { makeCronJob } from "./CronJobRepo.ts"
 
 const past = new Date("2026-01-01T00:00:00.000Z")
