@@ -50,6 +50,7 @@ const rows: Readonly<Record<string, Row>> = {
   "cronJobs.update": { action: "cron_job.update", id: "cronJob", body: () => ({ name: "b" }) },
   "cronJobs.remove": { action: "cron_job.delete", id: "cronJob" },
   "cronJobs.run": { action: "cron_job.run", id: "cronJob" },
+  "cronJobs.takeOver": { action: "cron_job.take_over", id: "cronJob" },
   "memory.upsert": create("memory.write", { key: "k", value: "changed" }),
   "memory.remove": { action: "memory.delete", id: "memory" },
   "projects.create": create("project.create", { name: "p" }),
@@ -64,10 +65,10 @@ const rows: Readonly<Record<string, Row>> = {
   "workspaces.create": create("workspace.create", { name: "w" }),
   "workspaces.update": { action: "workspace.update", id: "workspace", body: () => ({ name: "b" }) },
   "workspaces.addMember": {
-    action: "member.set_owner",
+    action: "member.invite",
     id: "workspace",
     body: ({ stranger }) => ({ email: `${stranger}@example.org`, role: "owner" }),
-    target: (_, { stranger }) => stranger ?? ""
+    target: (answer) => dataOf<{ userId: string }>(answer).userId
   },
   "workspaces.removeMember": {
     action: "member.remove",
