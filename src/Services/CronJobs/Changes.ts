@@ -25,18 +25,12 @@ import { instants } from "./Instants.ts"
 /** Somebody else came to answer for the job between two looks at it. */
 class MakerChanged extends Data.TaggedError("MakerChanged") {}
 
-/** What changes cron jobs that are there. Nobody else changes one meanwhile. */
-export const makeChanges = Effect.gen(function* () {
-  const access = yield* Access
-  const fires = yield* CronFireRepo
-  const references = yield* References
+/** A job that is locked, and who answers for it when the caller switches it on. Members are locked before jobs. */
+const makeLockWithMaker = Effect.gen(function* () {
   const repo = yield* CronJobRepo
-  const signals = yield* Signals
-  const transaction = yield* Transaction
   const workspaces = yield* WorkspaceRepo
 
-  /** A job that is locked, and who answers for it when the caller switches it on. Members are locked before jobs. */
-  const lockWithMaker = Effect.fnUntraced(function* <E>(
+  return Effect.fnUntraced(function* <E>(
     user: User,
     id: CronJobId,
     check: (found: Option.Option<StoredCronJob>) => Effect.Effect<StoredCronJob, E>
@@ -52,6 +46,17 @@ export const makeChanges = Effect.gen(function* () {
     const maker = members.find((userId) => userId === job.createdBy) ?? user.id
     return { job, maker }
   })
+})
+
+/** What changes cron jobs that are there. Nobody else changes one meanwhile. */
+export const makeChanges = Effect.gen(function* () {
+  const access = yield* Access
+  const fires = yield* CronFireRepo
+  const lockWithMaker = yield* makeLockWithMaker
+  const references = yield* References
+  const repo = yield* CronJobRepo
+  const signals = yield* Signals
+  const transaction = yield* Transaction
 
   const change = Effect.fnUntraced(function* (
     job: StoredCronJob,
