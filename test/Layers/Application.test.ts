@@ -10,7 +10,6 @@ import { Agents } from "../../src/Services/Agents.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { Workspaces } from "../../src/Services/Workspaces.ts"
-import { listedFor } from "../support/Listed.ts"
 
 const layer = Application.layerAtRest.pipe(
   Layer.provide(Ring.layer({ current: undefined, former: [] })),
@@ -25,6 +24,6 @@ it.effect("lists an agent that was created", () =>
     yield* (yield* UserRepo).insert(ann)
     const { id: workspaceId } = yield* workspaces.create(ann, { name: "Research" })
     const agent = yield* agents.create(ann, { workspaceId, name: "Researcher" })
-    assert.deepStrictEqual(yield* listedFor(agents, ann, { workspaceId }), [agent])
+    assert.deepStrictEqual((yield* agents.list(ann, { workspaceId })).first, [agent])
   }).pipe(Effect.provide(layer))
 )

@@ -40,6 +40,13 @@ describe("a client derived from the contract", () => {
       const updated = yield* client.agents.update({ params: { id: agent.id }, payload })
       assert.deepStrictEqual(updated.data, { ...agent, updatedAt: updated.data.updatedAt })
 
+      const { data: second } = yield* client.agents.create({ payload: { workspaceId, name: "B" } })
+      const page = yield* client.agents.list({ query: { workspaceId, limit: 1 } })
+      assert.deepStrictEqual(page, { data: [updated.data], nextAfter: agent.id })
+      const last = yield* client.agents.list({ query: { workspaceId, limit: 1, after: agent.id } })
+      assert.deepStrictEqual(last, { data: [second], nextAfter: null })
+      yield* client.agents.remove({ params: { id: second.id } })
+
       const job = { workspaceId, name: "C", schedule: "@daily", prompt: "p", agentId: agent.id }
       const { data: cronJob } = yield* client.cronJobs.create({ payload: job })
       assert.deepStrictEqual(cronJob.agent, { id: agent.id, name: "A" })

@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Schema from "effect/Schema"
-import * as Struct from "effect/Struct"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Conversation, Message } from "../../Schemas/Conversation.ts"
@@ -12,10 +11,7 @@ import { makeListing } from "./Listing.ts"
 
 const list = makeListing(Message)
 
-/** What of a conversation comes before its messages. */
-const encodeHead = Schema.encodeSync(
-  Schema.toCodecJson(Schema.Struct(Struct.omit(Conversation.fields, ["messages"])))
-)
+const encode = Schema.encodeSync(Schema.toCodecJson(Conversation))
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -33,8 +29,10 @@ export const layer = HttpApiBuilder.group(
         Effect.map(
           Effect.flatMap(CurrentUser, (user) => chat.get(user, params.id, query)),
           ({ conversation, messages }) => {
-            const head = JSON.stringify(encodeHead(conversation)).slice(0, -1)
-            return list(messages, [`{"data":${head},"messages":[`, "]}}"])
+            const empty = JSON.stringify(encode({ ...conversation, messages: [] }))
+            // In a text the quotes would be escaped.
+            const [before, behind] = empty.split('"messages":[]')
+            return list(messages, [`{"data":${before}"messages":[`, `]${behind}}`])
           }
         ),
       remove: ({ params }) => removal((user) => chat.remove(user, params.id))
