@@ -33,7 +33,8 @@ const suite = () =>
         assert.deepStrictEqual(yield* examined(sql), before)
 
         yield* proxy.thaw
-        assert.strictEqual(yield* on(0, fireDue), 20)
+        // What others had sent before may hold some for a moment; each fires once, as its run is not over.
+        while ((yield* examined(sql)).fired < before.fired + 20) yield* on(0, fireDue)
         yield* on(0, Effect.repeat(recordMissed, { while: (more) => more }))
         const after = yield* examined(sql)
         assert.deepInclude(after, { jobs: 20, holes: 0, strays: 0, fired: before.fired + 20 })
