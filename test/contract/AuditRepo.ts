@@ -1,5 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { StoredAuditEntry } from "../../src/Schemas/Audit.ts"
 import { runOfJob } from "../../src/Schemas/CronFire.ts"
 import type { AuditEntryId, CronJobId, RunId, TokenId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
@@ -110,7 +111,7 @@ export const suite = (it: It) =>
         const removed = (yield* WorkspaceRepo)
           .removeMember(workspaceId, userId)
           .pipe(audited("member.remove", { workspaceId, id: userId }))
-        assert.isFalse(yield* removed)
+        assert.deepStrictEqual(yield* removed, Option.none())
         assert.deepStrictEqual(yield* listed(workspaceId), [])
         yield* atomically(inserted)
         assert.lengthOf(yield* listed(workspaceId), 1)
