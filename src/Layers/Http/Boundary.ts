@@ -23,7 +23,7 @@ import * as AccessLog from "./AccessLog.ts"
 import * as Admission from "./Admission.ts"
 import { problemResponse } from "./Problems.ts"
 import { makeAllowedMethods } from "./Routes.ts"
-import { withSession } from "./SessionCookie.ts"
+import { isHttps, withSession } from "./SessionCookie.ts"
 
 /**
  * The one place where everything that no endpoint answered becomes `{"error"}`: unknown paths, other
@@ -77,7 +77,7 @@ export const layer = HttpRouter.middleware(
           Effect.flatMap((response) =>
             isOfApi(request.url) ? withRate(response, facts) : Effect.succeed(response)
           ),
-          Effect.map((response) => delivered(response, request.url)),
+          Effect.map((response) => delivered(response, request)),
           Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
           Effect.onExit((exit) => {
             const millis = performance.now() - startedAt
@@ -115,10 +115,10 @@ const isCompressible = (contentType: string): boolean =>
   /^(application\/json|text\/(html|plain))\b/.test(contentType)
 
 /** What may be of a tenant is kept by nobody on the way. */
-const delivered = (response: HttpServerResponse.HttpServerResponse, url: string) =>
+const delivered = (response: HttpServerResponse.HttpServerResponse, request: HttpServerRequest) =>
   HttpServerResponse.setHeaders(response, {
-    ...securityHeaders,
-    ...(isOfApi(url) && { "cache-control": "no-store" }),
+    ...securityHeaders(isHttps(request)),
+    ...(isOfApi(request.url) && { "cache-control": "no-store" }),
     ...response.headers
   })
 

@@ -31,7 +31,8 @@ const home = Effect.map(HttpServerRequest, ({ headers }) =>
         contentType: "text/html; charset=utf-8",
         headers: {
           "content-security-policy":
-            "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; frame-ancestors 'none'",
+            "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
+            "frame-ancestors 'none'",
           vary: "Accept"
         }
       })
@@ -49,7 +50,7 @@ export const layer = Layer.merge(
     "GET",
     "/favicon.ico",
     HttpServerResponse.text(icon, {
-      contentType: "image/svg+xml",
+      contentType: "image/svg+xml; charset=utf-8",
       headers: { "cache-control": "public, max-age=86400" }
     })
   )

@@ -75,17 +75,22 @@ export const layer = HttpRouter.middleware(
         }
         if (isKnown(headers["if-none-match"], page.etag))
           return HttpServerResponse.empty({ status: 304, headers: head })
+        const contentType = typeOf(body.contentType)
         const encoding = encodings.find((name) => takes(headers["accept-encoding"], name))
         const bytes = page.bodies.get(encoding ?? "")
         if (encoding === undefined || bytes === undefined)
-          return HttpServerResponse.setHeaders(response, head)
+          return HttpServerResponse.setHeaders(response, { ...head, "content-type": contentType })
         return HttpServerResponse.uint8Array(bytes, {
-          contentType: body.contentType,
+          contentType,
           headers: { ...head, "content-encoding": encoding }
         })
       })
   })
 ).layer
+
+/** What is text says that it is UTF-8; JSON is nothing else. */
+const typeOf = (contentType: string): string =>
+  contentType === "text/html" ? "text/html; charset=utf-8" : contentType
 
 /** The page shows styles and pictures of its own making, and asks this service alone. */
 const policyOf = (hashes: ReadonlyArray<string>): string =>

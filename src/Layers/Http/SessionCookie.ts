@@ -10,7 +10,7 @@ const plainName = "session"
 const secureName = "__Host-session"
 
 /** Whether the browser came over https, by itself or through proxies, of which the first says so. */
-const isHttps = ({ headers, originalUrl }: HttpServerRequest): boolean =>
+export const isHttps = ({ headers, originalUrl }: HttpServerRequest): boolean =>
   isForwardedHttps(headers["x-forwarded-proto"]) || originalUrl.startsWith("https:")
 
 /** The request with the session that it has over https as the cookie that the contract names; that one counts. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
+import { isForwardedHttps } from "../../Schemas/Session.ts"
 import { onTooManyPieces, PiecewiseMessage } from "./Pieces.ts"
 
 /** Over these, a connection that sends or takes nothing is cut; they are checked every few seconds. */
@@ -53,8 +54,8 @@ export const makeServer = (): NodeServer => {
   server.on("newListener", (event) => {
     if (event === "request") server.off("request", notReady)
   })
-  server.on("checkExpectation", (_, response: ServerResponse) =>
-    respond(response, 417, "invalid_input", "Expect: only 100-continue is known")
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) =>
+    respond(request, response, 417, "invalid_input", "Expect: only 100-continue is known")
   )
   server.on("connect", (_, socket: Duplex) => endWith(socket, noTunnel))
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -64,9 +65,10 @@ export const makeServer = (): NodeServer => {
   return { server, closeQuiet }
 }
 
-const endPieces = ({ socket }: IncomingMessage, response: ServerResponse): void => {
+const endPieces = (request: IncomingMessage, response: ServerResponse): void => {
+  const { socket } = request
   if (response.headersSent) socket.end()
-  else endWith(socket, tooManyPieces)
+  else endWith(socket, tooManyPieces, headersFor(request))
   // Cut at once, the answer could be lost.
   setTimeout(() => socket.destroy(), goodbyeMillis).unref()
 }
@@ -95,10 +97,14 @@ const trackConnections = (server: Server): (() => void) => {
 
 const requestId = (): string => `req_${randomUUID()}`
 
-const notReady = (_: IncomingMessage, response: ServerResponse): void =>
-  respond(response, 503, "unavailable", "the service is starting; try again", { "retry-after": "1" })
+const headersFor = ({ headers }: IncomingMessage) =>
+  securityHeaders(isForwardedHttps(headers["x-forwarded-proto"]?.toString()))
+
+const notReady = (request: IncomingMessage, response: ServerResponse): void =>
+  respond(request, response, 503, "unavailable", "the service is starting; try again", { "retry-after": "1" })
 
 const respond = (
+  request: IncomingMessage,
   response: ServerResponse,
   status: number,
   code: string,
@@ -106,7 +112,7 @@ const respond = (
   headers: Readonly<Record<string, string>> = {}
 ): void => {
   response.writeHead(status, {
-    ...securityHeaders,
+    ...headersFor(request),
     "content-type": "application/json",
     "x-error-code": code,
     "x-request-id": requestId(),
@@ -116,12 +122,13 @@ const respond = (
   response.end(JSON.stringify({ error }))
 }
 
-const endWith = (socket: Duplex, [status, code, error]: Problem): void => {
+/** What is no request, or asks for a tunnel, says nothing of https. */
+const endWith = (socket: Duplex, [status, code, error]: Problem, headers = securityHeaders(false)): void => {
   const body = JSON.stringify({ error })
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
       `X-Error-Code: ${code}\r\nX-Request-Id: ${requestId()}\r\nConnection: close\r\n` +
-      `${Object.entries(securityHeaders)
+      `${Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join("")}\r\n${body}`
   )

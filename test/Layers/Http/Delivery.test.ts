@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { layerOffline, makeTenant } from "../../support/Service.ts"
-import { isError, makeWeb } from "../../support/Web.ts"
+import { type Answer, isError, makeWeb } from "../../support/Web.ts"
 
 const unpacked = {
   br: brotliDecompressSync,
@@ -20,7 +20,8 @@ describe("how answers are sent", () => {
         const everywhere = {
           "x-content-type-options": "nosniff",
           "referrer-policy": "no-referrer",
-          "content-security-policy": "default-src 'none'; frame-ancestors 'none'"
+          "content-security-policy":
+            "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         }
         const cases = [
           [yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token }), 200, "no-store"],
@@ -40,6 +41,45 @@ describe("how answers are sent", () => {
           assert.strictEqual(answer.headers.get("cache-control"), cacheControl)
           for (const [name, value] of Object.entries(everywhere))
             assert.strictEqual(answer.headers.get(name), value)
+        }
+      }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("asks a browser that came over https never to come in the clear again, and nobody else", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const json = { workspaceId, content: "a" }
+      const answersOver = (headers: Readonly<Record<string, string>>, origin = "http://agentd.test") =>
+        Effect.all([
+          send("GET", "/", { headers: { accept: "text/html", ...headers }, origin }),
+          send("GET", "/docs", { headers, origin }),
+          send("GET", "/absent", { headers, origin }),
+          send("GET", "/api/agents", { headers, origin }),
+          send("POST", "/api/chat/messages", { token, headers, origin, json })
+        ])
+      const policies = (answers: ReadonlyArray<Answer>) =>
+        new Set(answers.map(({ headers }) => headers.get("strict-transport-security")))
+      const always = new Set(["max-age=31536000; includeSubDomains"])
+      assert.deepStrictEqual(policies(yield* answersOver({ "x-forwarded-proto": "https" })), always)
+      assert.deepStrictEqual(policies(yield* answersOver({}, "https://agentd.test")), always)
+      assert.deepStrictEqual(policies(yield* answersOver({})), new Set([null]))
+      assert.deepStrictEqual(policies(yield* answersOver({ "x-forwarded-proto": "http" })), new Set([null]))
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect(
+    "says of texts that they are UTF-8, and of pages that nothing may turn their links or forms",
+    () =>
+      Effect.gen(function* () {
+        const { send } = yield* makeWeb
+        const headers = { accept: "text/html" }
+        for (const path of ["/", "/docs", "/metrics", "/favicon.ico"]) {
+          const answer = yield* send("GET", path, { headers })
+          assert.match(answer.headers.get("content-type") ?? "", /^[\w/+]+;.* ?charset=utf-8$/, path)
+          const policy = answer.headers.get("content-security-policy") ?? ""
+          for (const directive of ["default-src", "base-uri", "form-action", "frame-ancestors"])
+            assert.include(policy, `${directive} 'none'`, path)
         }
       }).pipe(Effect.provide(layerOffline()))
   )
@@ -138,7 +178,10 @@ describe("how answers are sent", () => {
       }
       isError(yield* send("POST", "/"), 405, "method_not_allowed")
       const icon = yield* send("GET", "/favicon.ico")
-      assert.deepStrictEqual([icon.status, icon.headers.get("content-type")], [200, "image/svg+xml"])
+      assert.deepStrictEqual(
+        [icon.status, icon.headers.get("content-type")],
+        [200, "image/svg+xml; charset=utf-8"]
+      )
     }).pipe(Effect.provide(layerOffline()))
   )
 })
