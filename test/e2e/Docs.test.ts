@@ -35,6 +35,12 @@ inBrowser("the page /docs in a browser", (open) => {
     }, "the request has its workspace")
     assert.deepStrictEqual(answer, { status: 200, body: { data: [] } })
     assert.deepStrictEqual([...new Set(asked)], [server.baseUrl])
+    // What the page has been told is gone with it.
+    const kept = await page.evaluate(
+      "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])"
+    )
+    assert.notInclude(`${kept}`, token)
+    assert.deepStrictEqual(await page.evaluate("indexedDB.databases()"), [])
     assert.deepStrictEqual(
       complaints.filter((text) => !text.includes("status of 400")),
       []

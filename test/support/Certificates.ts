@@ -14,7 +14,7 @@ export const makeCertificate = (folder: string, name: string) => {
     stdio: "ignore"
   })
   Fs.chmodSync(key, 0o600)
-  // Root hands them to whom it starts the server as.
-  if (process.getuid?.() === 0) execFileSync("chown", ["postgres", key, certificate])
+  // Root hands them to whom it starts a PostgreSQL as, where there is one.
+  if (process.getuid?.() === 0) spawnSync("chown", ["postgres", key, certificate])
   return { key, certificate }
 }
