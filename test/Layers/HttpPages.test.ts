@@ -1,14 +1,18 @@
 import { brotliDecompressSync } from "node:zlib"
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { assert, describe, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import { Unavailable } from "../../src/Schemas/Errors.ts"
 import { mostAnswerBytes } from "../../src/Schemas/Page.ts"
+import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { layerNode } from "../support/Backends.ts"
 import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
-import { makeTenant } from "../support/Service.ts"
+import { layerOver, makeTenant } from "../support/Service.ts"
 import { dataOf, isError, makeWeb } from "../support/Web.ts"
 
 interface Row {
@@ -201,4 +205,44 @@ describe("lists", () => {
       })
     )
   })
+})
+
+/** A list of two pieces, of which the store fails to tell one. */
+const broken = (fails: "extent" | "slice") => {
+  const away = new Unavailable({ error: "away" })
+  const place = { id: "agent_1", createdAt: new Date(0) }
+  return layerOver(
+    Layer.succeed(AgentRepo, {
+      insert: () => Effect.die("x"),
+      find: () => Effect.succeed(Option.none()),
+      page: (_, { after }) =>
+        after === null ? Effect.succeed({ rows: [], next: place }) : Effect.fail(away),
+      extent: () =>
+        fails === "extent"
+          ? Effect.fail(away)
+          : Effect.succeed({ isOver: false, after: null, until: place, next: null }),
+      remove: () => Effect.succeed(false),
+      update: () => Effect.succeed(Option.none())
+    })
+  )
+}
+
+describe("a list whose store breaks", () => {
+  it.effect("is a 503 before its head is sent", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const answer = yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token })
+      isError(answer, 503, "unavailable", "away")
+    }).pipe(Effect.provide(broken("extent")))
+  )
+
+  it.effect("never ends as if it were whole behind its head", () =>
+    Effect.gen(function* () {
+      const { drain } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const cut = yield* Effect.exit(drain("GET", `/api/agents?workspaceId=${workspaceId}`, { token }))
+      assert.isTrue(Exit.isFailure(cut))
+    }).pipe(Effect.provide(broken("slice")))
+  )
 })
