@@ -38,7 +38,8 @@ export const make = Effect.fnUntraced(function* <A extends { readonly id: string
   if (isOver) return yield* answerTooLarge(limit)
   const rest = Stream.paginate(after ?? next, (place) =>
     Effect.map(
-      list.slice({ after: place, until, limit: batchRows }),
+      // A store may answer so soon that nobody else would have had a turn.
+      Effect.andThen(Effect.yieldNow, list.slice({ after: place, until, limit: batchRows })),
       (batch) => [[batch.rows], Option.fromNullishOr(batch.next)] as const
     )
   )

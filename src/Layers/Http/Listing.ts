@@ -40,7 +40,13 @@ export const makeListing = <A, I>(row: Schema.ConstraintCodec<A, I, never, never
         : Effect.succeed(piece)
     }
     const pieces = Stream.concat(
-      Stream.mapEffect(Stream.concat(Stream.succeed(first), rest), pieceOf),
+      // To read some rows and to make them JSON are two turns.
+      Stream.mapEffect(Stream.concat(Stream.succeed(first), rest), (rows) =>
+        Effect.andThen(
+          Effect.yieldNow,
+          Effect.suspend(() => pieceOf(rows))
+        )
+      ),
       Stream.sync(() => utf8.encode(isFirst ? `${before}${behind}` : behind))
     )
     return HttpServerResponse.stream(

@@ -18,7 +18,7 @@ import { RunEventRepo } from "../RunEventRepo.ts"
 import { RunRepo } from "../RunRepo.ts"
 import * as Watch from "./Watch.ts"
 
-const batchesAtOnce = 100
+const batchesAtOnce = 25
 const awayMillis = 60_000
 const awayPauses = { first: 500, most: 4_000 }
 const mostReaders = 10_000

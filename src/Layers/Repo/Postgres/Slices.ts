@@ -45,11 +45,11 @@ const found = Schema.decodeUnknownSync(Schema.Tuple([Schema.Struct({ found: Sche
 /** `first` and `position` of the first and the last row; all of the latter is null where nothing is told of rows. */
 const decodeEnd = onlyRow(
   Schema.Struct({
-    isOver: Schema.Boolean,
-    hasMore: Schema.Boolean,
+    exceeds: Schema.Boolean,
+    more: Schema.Boolean,
     first: Schema.NullOr(Schema.Finite),
     id: Schema.NullOr(Schema.String),
-    createdAt: Schema.NullOr(Schema.Date),
+    at: Schema.NullOr(Schema.Date),
     position: Schema.NullOr(Schema.Finite)
   })
 )
@@ -110,23 +110,23 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
               select exists (select from (
                 select sum(least) over (order by ${ordered(part.isDescending)} rows unbounded preceding) as running
                 from (${listed({ ...part, limit: limit - 1 })}) listed
-              ) summed where running > ${most}) as "isOver"
+              ) summed where running > ${most}) as exceeds
             ), sized as materialized (
               select ${literal(alias)}.id, ${literal(alias)}.created_at, ${position} as position, place,
                 ${literal(source.json)} as bytes
               from (
                 select *, row_number() over (order by ${ordered(part.isDescending)} rows unbounded preceding) as place
                 from (${listed({ ...part, limit })}) listed
-              ) ${literal(alias)} ${joins} where not (select "isOver" from long)
+              ) ${literal(alias)} ${joins} where not (select exceeds from long)
             )
-            select long."isOver" or coalesce((select sum(bytes) from sized where place <= ${limit}) > ${most}, false)
-                as "isOver",
-              (select count(*) from sized) > ${limit} as "hasMore",
+            select long.exceeds or coalesce((select sum(bytes) from sized where place <= ${limit}) > ${most}, false)
+                as exceeds,
+              (select count(*) from sized) > ${limit} as more,
               (select position from sized where place = 1) as first,
-              last.id, last.created_at as "createdAt", last.position
+              last.id, last.created_at as at, last.position
             from long left join (
               select * from sized where place <= ${limit} order by place desc limit 1) last on true`),
-          (end) => ({ ...end, isOver: end.isOver || (part.limit === undefined && end.hasMore) })
+          (end) => ({ ...end, isOver: end.exceeds || (part.limit === undefined && end.more) })
         )
       )
     }
@@ -196,11 +196,11 @@ export const makeAged = <A extends Aged>(database: Database["Service"], source: 
     extent: (part: AgedPart, limit: number | undefined) =>
       Effect.map(
         slices.extent({ ...part, where: from(part, null), limit }),
-        ({ createdAt, hasMore, id, isOver }): Extent<Place> => ({
+        ({ at, id, isOver, more }): Extent<Place> => ({
           isOver,
           after: null,
-          until: id === null || createdAt === null ? null : { id, createdAt },
-          next: hasMore ? id : null
+          until: id === null || at === null ? null : { id, createdAt: at },
+          next: more ? id : null
         })
       )
   }
