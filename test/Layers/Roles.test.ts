@@ -13,6 +13,7 @@ import type { Answer } from "../support/Web.ts"
 
 /** What an owner alone may do (CONTRACT.md section 8), and what a conversation's own user may. */
 const ownerAlone: ReadonlySet<string> = new Set([
+  "audit.list",
   "chat.remove",
   "cronJobs.takeOver",
   "providerKeys.create",
