@@ -17,6 +17,8 @@ export type AuditAction =
   | "cron_job.update"
   | "cron_job.delete"
   | "cron_job.run"
+  /** It is off, since who answers for it is no member any more, or is disabled. */
+  | "cron_job.stop"
   /** An owner answers for it from now on. */
   | "cron_job.take_over"
   /** Somebody who has the e-mail, now or one day; the target is the invitation. */
@@ -82,13 +84,16 @@ export type StoredAuditEntry = typeof StoredAuditEntry.Type
  */
 export type AuditScope = { readonly workspaceId: WorkspaceId } | { readonly userId: UserId }
 
+/** As many entries as rows are changed, each in the log of the workspace of its row. */
+export const ofRows = "rows"
+
 /** In how many logs an entry about a user is at most: of the workspaces that the user was let into first. */
 export const mostWorkspaces = 1000
 
 /** A change whose entry is written with it. */
 export interface AuditedChange {
   readonly action: AuditAction
-  readonly scope: AuditScope
+  readonly scope: AuditScope | typeof ofRows
   /** Null: the id of what is changed. */
   readonly targetId: string | null
   /** Null: whoever acts now. */
@@ -97,7 +102,7 @@ export interface AuditedChange {
 
 /** An entry that is to be written. */
 export interface NewAuditEntry extends AuditEntry {
-  readonly scope: AuditScope
+  readonly scope: AuditedChange["scope"]
 }
 
 /** What is known of the request that is answered. */

@@ -11,7 +11,7 @@ import { Email, type User } from "../Schemas/User.ts"
 import { isOnlyOwner, newWorkspace, type Plan, type Role, WorkspaceName } from "../Schemas/Workspace.ts"
 import { makeLists } from "./Accounts/Lists.ts"
 import { makeRemoval } from "./Accounts/Removal.ts"
-import { actingAs, audited } from "./Audited.ts"
+import { actingAs, audited, auditedAll } from "./Audited.ts"
 import { Auth } from "./Auth.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
@@ -169,7 +169,10 @@ const makeChanges = Effect.gen(function* () {
     const changed = yield* users
       .setDisabled(id, disabled ? at : null)
       .pipe(audited(disabled ? "user.disable" : "user.enable", { userId: id }))
-    if (disabled) yield* jobs.stopOf({ userId: id, workspaceId: null }, "maker_disabled", at)
+    if (disabled) {
+      const stopped = jobs.stopOf({ userId: id, workspaceId: null }, "maker_disabled", at)
+      yield* stopped.pipe(auditedAll("cron_job.stop"))
+    }
     return Option.isSome(changed) ? toUserSummary(changed.value) : yield* noUser(email)
   })
   const revoke = Effect.fnUntraced(function* (id: TokenId) {

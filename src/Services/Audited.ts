@@ -1,6 +1,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { Actor, AuditAction, AuditedChange, AuditScope } from "../Schemas/Audit.ts"
+import {
+  type Actor,
+  type AuditAction,
+  type AuditedChange,
+  type AuditScope,
+  ofRows
+} from "../Schemas/Audit.ts"
 
 /** What a repository keeps with the change that it makes: an entry if there is a change, and none if there is not. */
 export interface Audit {
@@ -48,6 +54,13 @@ export const auditedEach =
   (changes: ReadonlyArray<AuditedChange>) =>
   <A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.provideService(change, Audited, { changes, isEach: true })
+
+/** The same for a statement that changes rows that nobody knows before: an entry of each, in the log of its workspace. */
+export const auditedAll = (action: AuditAction) => {
+  const changes = [{ action, scope: ofRows, targetId: null, actor: null }] as const
+  return <A, E, R>(change: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.provideService(change, Audited, { changes, isEach: false })
+}
 
 /** Of a thing of a workspace that names a user as well, the workspace counts. */
 const scopeOf = (of: AuditScope): AuditScope =>

@@ -294,6 +294,55 @@ describe("the audit log", () => {
     }).pipe(Effect.scoped, Effect.provide(layerAtRest()))
   )
 
+  it.effect("tells of each cron job that stops with its maker: by whom, and only where it is", () =>
+    Effect.gen(function* () {
+      const { execute } = yield* Accounts
+      const { owner, send, workspaceId } = yield* makePair
+      const makeMember = Effect.gen(function* () {
+        const member = yield* makeTenant()
+        yield* (yield* WorkspaceRepo).addMember(workspaceId, member.user.id, "member", new Date(0))
+        const jobs: Array<string> = []
+        for (const within of [workspaceId, workspaceId, member.workspaceId]) {
+          const json = { workspaceId: within, name: "c", schedule: "@daily", prompt: "p" }
+          jobs.push(
+            dataOf<{ id: string }>(yield* send("POST", "/api/cron-jobs", { token: member.token, json })).id
+          )
+        }
+        return { ...member, jobs: jobs.slice(0, 2), far: jobs.slice(2) }
+      })
+      const stops = (id: WorkspaceId) =>
+        Effect.map(ofAction(id, "cron_job.stop"), (log) =>
+          log.map(({ actor, address, requestId, targetId }) => ({ actor, address, requestId, targetId }))
+        )
+      const [removed, disabled, deleted] = [yield* makeMember, yield* makeMember, yield* makeMember]
+      const path = `/api/workspaces/${workspaceId}/members/${removed.user.id}`
+      const asked = { token: owner.token, headers: { "x-request-id": "asked-1" } }
+      assert.strictEqual((yield* send("DELETE", path, asked)).status, 200)
+      const [removal] = yield* ofAction(workspaceId, "member.remove")
+      const { actor, address = null } = removal ?? assert.fail("no entry")
+      const byOwner = removed.jobs.map((targetId) => ({ actor, address, requestId: "asked-1", targetId }))
+      assert.sameDeepMembers(yield* stops(workspaceId), byOwner)
+      assert.deepStrictEqual(yield* stops(removed.workspaceId), [])
+
+      const operator = { actor: { system: "operator" }, address: null, requestId: null }
+      const byOperator = (jobs: ReadonlyArray<string>) => jobs.map((targetId) => ({ ...operator, targetId }))
+      yield* execute({ command: "user disable", email: disabled.user.email })
+      yield* execute({
+        command: "workspace member",
+        workspace: deleted.workspaceId,
+        email: owner.user.email,
+        role: "owner"
+      })
+      yield* execute({ command: "user delete", email: deleted.user.email })
+      assert.sameDeepMembers(yield* stops(workspaceId), [
+        ...byOwner,
+        ...byOperator([...disabled.jobs, ...deleted.jobs])
+      ])
+      for (const { far, workspaceId: id } of [disabled, deleted])
+        assert.deepStrictEqual(yield* stops(id), byOperator(far))
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.effect("tells what the operator does, in every workspace of the user whom it is about", () =>
     Effect.gen(function* () {
       const { execute } = yield* Accounts

@@ -4,9 +4,10 @@ import * as Option from "effect/Option"
 import type { StoredAuditEntry } from "../../src/Schemas/Audit.ts"
 import { runOfJob } from "../../src/Schemas/CronFire.ts"
 import type { AuditEntryId, CronJobId, RunId, TokenId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
-import { actingAs, audited, auditedEach } from "../../src/Services/Audited.ts"
+import { actingAs, audited, auditedAll, auditedEach } from "../../src/Services/Audited.ts"
 import { AuditRepo } from "../../src/Services/AuditRepo.ts"
 import { CronFireRepo } from "../../src/Services/CronFireRepo.ts"
+import { CronJobRepo } from "../../src/Services/CronJobRepo.ts"
 import { ProjectRepo } from "../../src/Services/ProjectRepo.ts"
 import { CurrentRequest } from "../../src/Services/RequestFacts.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
@@ -174,6 +175,49 @@ export const suite = (it: It) =>
         // These slots are in the ledger already: they make no run.
         yield* fire(at(1))
         assert.sameDeepMembers([...(yield* told)], first)
+      })
+    )
+
+    it.effect("keeps an entry of each row that a statement changes, in the log of its workspace", () =>
+      Effect.gen(function* () {
+        const [jobs, workspaces] = [yield* CronJobRepo, yield* WorkspaceRepo]
+        const [one, two, other] = [yield* makeWorkspace, yield* makeWorkspace, yield* makeWorkspace]
+        const [maker, bystander] = [yield* makeUser, yield* makeUser]
+        for (const id of [one, two]) yield* workspaces.addMember(id, maker.id, "member", at())
+        yield* workspaces.addMember(other, bystander.id, "member", at())
+        const mine = { createdBy: maker.id, nextFireAt: at(60_000) }
+        const ofOne = [yield* makeCronJob(one, mine), yield* makeCronJob(one, mine)]
+        const ofTwo = [yield* makeCronJob(two, mine)]
+        yield* makeCronJob(one, { ...mine, isActive: false, nextFireAt: null })
+        yield* makeCronJob(other, { createdBy: bystander.id, nextFireAt: at(60_000) })
+        const stopped = jobs
+          .stopOf({ userId: maker.id, workspaceId: null }, "maker_left", at(7))
+          .pipe(auditedAll("cron_job.stop"), Effect.provideService(CurrentRequest, asked))
+        const { atomically } = yield* Transaction
+        yield* Effect.flip(atomically(Effect.andThen(stopped, Effect.fail("no"))))
+        assert.deepStrictEqual(yield* listed(one), [])
+        yield* stopped
+        // What is off already is not changed.
+        yield* stopped
+        const actor = { userId: asked.userId, tokenId: asked.tokenId }
+        for (const [workspaceId, stops] of [
+          [one, ofOne],
+          [two, ofTwo],
+          [other, []]
+        ] as const) {
+          const log = yield* listed(workspaceId)
+          assert.sameDeepMembers(
+            log.map(({ at: _, id, ...entry }) => entry),
+            stops.map(({ id }) => ({
+              actor,
+              action: "cron_job.stop",
+              targetId: id,
+              requestId: "req_1",
+              address: "192.0.2.7"
+            }))
+          )
+          for (const { id } of log) assert.match(id, /^audit_[0-9a-z]{26}$/)
+        }
       })
     )
 

@@ -12,6 +12,11 @@ export interface Entries {
   readonly isEach: boolean
 }
 
+/** Where one entry becomes one of each row, its id begins with that of the entry, up to the time in it. */
+export const keptOfId = "audit_".length + 10
+/** What follows: so much of the MD5, in hex, of the whole id with that of the row behind it. */
+export const hashedOfId = 16
+
 const nothing: Entries = { entries: [], isEach: false }
 
 /** The entries of the audit log of the change that whoever asks for it makes (`Audited`). */

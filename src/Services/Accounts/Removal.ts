@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import { AccountError } from "../../Schemas/Account.ts"
 import type { User } from "../../Schemas/User.ts"
-import { audited } from "../Audited.ts"
+import { audited, auditedAll } from "../Audited.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
 import { TokenRepo } from "../TokenRepo.ts"
@@ -42,7 +42,9 @@ export const makeRemoval = Effect.gen(function* () {
       })
     }
     yield* workspaces.removeMemberships(user)
-    yield* jobs.stopOf({ userId: user.id, workspaceId: null }, "maker_left", deletedAt)
+    yield* jobs
+      .stopOf({ userId: user.id, workspaceId: null }, "maker_left", deletedAt)
+      .pipe(auditedAll("cron_job.stop"))
     yield* tokens.removeOf(user.id)
     return { userId: user.id, email: user.email, deletedAt }
   })

@@ -5,7 +5,7 @@ import { InvalidInput, notFound } from "../../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../Schemas/Ids.ts"
 import { toEmail, type User } from "../../Schemas/User.ts"
 import { type AddMember, mostMembers, toMember } from "../../Schemas/Workspace.ts"
-import { audited } from "../Audited.ts"
+import { audited, auditedAll } from "../Audited.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
 import { Ids } from "../Ids.ts"
@@ -72,7 +72,9 @@ export const makeMembers = Effect.gen(function* () {
             .removeMember(id, userId)
             .pipe(audited(action, { workspaceId: id, id: userId }))
           if (Option.isNone(removed)) return yield* notFound("member")
-          yield* jobs.stopOf({ userId: removed.value, workspaceId: id }, "maker_left", yield* now)
+          yield* jobs
+            .stopOf({ userId: removed.value, workspaceId: id }, "maker_left", yield* now)
+            .pipe(auditedAll("cron_job.stop"))
         })
       )
     )

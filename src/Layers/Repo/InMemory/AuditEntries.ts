@@ -1,6 +1,7 @@
-import { mostWorkspaces, type NewAuditEntry, type StoredAuditEntry } from "../../../Schemas/Audit.ts"
-import type { UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
-import type { Entries } from "../Entries.ts"
+import { createHash } from "node:crypto"
+import { type AuditScope, mostWorkspaces, ofRows, type StoredAuditEntry } from "../../../Schemas/Audit.ts"
+import type { AuditEntryId, UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
+import { type Entries, hashedOfId, keptOfId } from "../Entries.ts"
 
 /** Of the tables, those that an entry needs. */
 interface Tables {
@@ -22,10 +23,13 @@ export const keepEntry = (
   auditEntries.set(key, { id, workspaceId, at, actor, action, targetId, requestId, address })
 }
 
-const workspacesOf = (
-  { members }: Pick<Tables, "members">,
-  { scope }: NewAuditEntry
-): ReadonlyArray<WorkspaceId> =>
+/** A row that a change has made, changed or taken away. */
+export interface Changed {
+  readonly id: string
+  readonly workspaceId: WorkspaceId | null
+}
+
+const workspacesOf = ({ members }: Pick<Tables, "members">, scope: AuditScope): ReadonlyArray<WorkspaceId> =>
   "workspaceId" in scope
     ? [scope.workspaceId]
     : Array.from(members.values())
@@ -36,19 +40,28 @@ const workspacesOf = (
         .slice(0, mostWorkspaces)
         .map(({ workspaceId }) => workspaceId)
 
-/** Keeps the entries of a change; the rows that it has changed have these ids. */
+const idOf = (entry: AuditEntryId, row: string) =>
+  `${entry.slice(0, keptOfId)}${createHash("md5").update(`${entry}${row}`).digest("hex").slice(0, hashedOfId)}` as AuditEntryId
+
+/** Keeps the entries of a change, which has changed these rows. */
 export const keepEntries = (
   tables: Tables,
   { entries, isEach }: Entries,
-  changed: ReadonlyArray<string>
+  changed: ReadonlyArray<Changed>
 ): void => {
   const [first] = changed
   if (first === undefined) return
   for (const entry of entries) {
-    const { targetId } = entry
-    if (isEach && (targetId === null || !changed.includes(targetId))) continue
-    for (const workspaceId of workspacesOf(tables, entry)) {
-      keepEntry(tables, { ...entry, workspaceId, targetId: targetId ?? first })
+    const { scope, targetId } = entry
+    if (isEach && !changed.some(({ id }) => id === targetId)) continue
+    if (scope === ofRows) {
+      for (const { id, workspaceId } of changed)
+        if (workspaceId !== null)
+          keepEntry(tables, { ...entry, id: idOf(entry.id, id), workspaceId, targetId: id })
+    } else {
+      for (const workspaceId of workspacesOf(tables, scope)) {
+        keepEntry(tables, { ...entry, workspaceId, targetId: targetId ?? first.id })
+      }
     }
   }
 }

@@ -26,7 +26,7 @@ import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 import * as Entries from "../Entries.ts"
-import { keepEntries } from "./AuditEntries.ts"
+import { type Changed, keepEntries } from "./AuditEntries.ts"
 
 /** Until when a worker holds a run, in milliseconds of the monotonic clock; null if it is nobody's. */
 export interface Lease {
@@ -121,21 +121,26 @@ const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/InMemory/In
   defaultValue: () => false
 })
 
-/** The ids of the rows that are new, other or gone; of those without one, their keys. */
+/** The rows that are new, other or gone; those without an id by their keys. */
 const changedIn = (
   tables: ReadonlyArray<ReadonlyMap<string, unknown>>,
   before: ReadonlyArray<ReadonlyMap<string, unknown>>
-): ReadonlyArray<string> =>
+): ReadonlyArray<Changed> =>
   tables.flatMap((table, index) => {
     const known = before[index] ?? new Map<string, unknown>()
     const keys = new Set([...table.keys(), ...known.keys()])
     return Array.from(keys)
       .filter((key) => table.get(key) !== known.get(key))
-      .map((key) => idOfRow(table.get(key) ?? known.get(key)) ?? key)
+      .map((key) => {
+        const row = table.get(key) ?? known.get(key)
+        return { id: textIn(row, "id") ?? key, workspaceId: textIn(row, "workspaceId") as WorkspaceId | null }
+      })
   })
 
-const idOfRow = (row: unknown): string | undefined =>
-  typeof row === "object" && row !== null && "id" in row && typeof row.id === "string" ? row.id : undefined
+const textIn = (row: unknown, field: string): string | null => {
+  const value = typeof row === "object" && row !== null ? Reflect.get(row, field) : undefined
+  return typeof value === "string" ? value : null
+}
 
 /** The tables that the in-memory repositories share. Values are never changed in place. */
 export class Store extends Context.Service<

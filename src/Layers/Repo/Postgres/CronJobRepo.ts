@@ -76,15 +76,18 @@ export const layer = Layer.effect(
             ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "cron_jobs", id)))
         ),
       stopOf: ({ userId, workspaceId }, reason, at) =>
-        query(
+        change((audit) =>
           Effect.asVoid(sql`
             with taken as (
               select id from cron_jobs where created_by = ${userId} and is_active and deleted_at is null
               ${workspaceId === null ? sql.literal("") : sql`and workspace_id = ${workspaceId}`}
-              order by id for no key update)
-            update cron_jobs set is_active = false, next_fire_at = null, stopped_at = ${at}, stop_reason = ${reason},
-              updated_at = ${at}
-            where id = any (array(select id from taken))`)
+              order by id for no key update
+            ), changed as (
+              update cron_jobs set is_active = false, next_fire_at = null, stopped_at = ${at}, stop_reason = ${reason},
+                updated_at = ${at}
+              where id = any (array(select id from taken)) returning id, workspace_id
+            )${audit.of("changed")}
+            select from changed limit 1`)
         ),
       remove: (id) =>
         change((audit) =>
