@@ -23,6 +23,8 @@ export type AuditAction =
   | "cron_job.take_over"
   /** Somebody who has the e-mail, now or one day; the target is the invitation. */
   | "member.invite"
+  /** Who was invited has come, and is a member from now on. */
+  | "member.join"
   | "member.leave"
   | "member.remove"
   /** Somebody is a member, or an owner, from now on. */

@@ -3,9 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Forbidden, type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
-import type { WorkspaceId } from "../Schemas/Ids.ts"
+import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import type { Role } from "../Schemas/Workspace.ts"
+import { audited } from "./Audited.ts"
 import * as RequestFacts from "./RequestFacts.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
@@ -19,6 +20,13 @@ export const onlyOwner = (workspaceId: WorkspaceId, error = "only an owner of th
 export const notMember = Effect.suspend(
   () => new Forbidden({ error: "workspaceId: you are not a member of this workspace" })
 )
+
+/** What a caller is in a workspace. One who was invited becomes a member by it, which the audit log tells. */
+export const roleOf = (
+  { role }: Pick<WorkspaceRepo["Service"], "role">,
+  workspaceId: WorkspaceId,
+  id: UserId
+) => role(workspaceId, id).pipe(audited("member.join", { workspaceId, id }))
 
 /** What a user may see, decided in one place (CONTRACT.md section 2, 403 and 404). */
 export class Access extends Context.Service<
@@ -51,7 +59,7 @@ export class Access extends Context.Service<
       const workspaces = yield* WorkspaceRepo
       const member = Effect.fn("Access.member")(function* (user: User, id: WorkspaceId) {
         yield* RequestFacts.tell({ workspaceId: id })
-        const role = yield* workspaces.role(id, user.id)
+        const role = yield* roleOf(workspaces, id, user.id)
         if (Option.isSome(role)) return role.value
         return yield* notMember
       })
@@ -63,7 +71,7 @@ export class Access extends Context.Service<
         if (Option.isNone(resource)) return yield* notFound(kind)
         const { workspaceId } = resource.value
         yield* RequestFacts.tell({ workspaceId })
-        const role = yield* workspaces.role(workspaceId, user.id)
+        const role = yield* roleOf(workspaces, workspaceId, user.id)
         return Option.isSome(role) ? { found: resource.value, role: role.value } : yield* notFound(kind)
       })
       return Access.of({

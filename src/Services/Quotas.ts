@@ -6,6 +6,7 @@ import { type NotFound, notFound, type Unavailable } from "../Schemas/Errors.ts"
 import type { WorkspaceId } from "../Schemas/Ids.ts"
 import { usageOf, type WorkspaceUsage } from "../Schemas/QuotaUsage.ts"
 import type { User } from "../Schemas/User.ts"
+import { roleOf } from "./Access.ts"
 import { now } from "./CurrentTime.ts"
 import { QuotaRepo } from "./QuotaRepo.ts"
 import { Settings } from "./Settings.ts"
@@ -27,7 +28,7 @@ export class Quotas extends Context.Service<
       const workspaces = yield* WorkspaceRepo
       return Quotas.of({
         usage: Effect.fn("Quotas.usage")(function* (user, id) {
-          const role = yield* workspaces.role(id, user.id)
+          const role = yield* roleOf(workspaces, id, user.id)
           const counted = Option.isSome(role) ? yield* repo.count(id, user.id, yield* now) : Option.none()
           return Option.isSome(counted) ? usageOf(counted.value, quotas) : yield* notFound("workspace")
         })

@@ -294,6 +294,51 @@ describe("the audit log", () => {
     }).pipe(Effect.scoped, Effect.provide(layerAtRest()))
   )
 
+  it.effect("tells who is invited, comes and is taken out, each once", () =>
+    Effect.gen(function* () {
+      const { member, owner, send, workspaceId } = yield* makePair
+      const guest = yield* makeTenant()
+      const path = `/api/workspaces/${workspaceId}/members`
+      const invite = (email: string, role?: "owner" | "member") =>
+        Effect.map(
+          send("POST", path, { token: owner.token, json: { email, ...(role && { role }) } }),
+          (answer) => dataOf<{ userId: string }>(answer).userId
+        )
+      const remove = (id: string) => send("DELETE", `${path}/${id}`, { token: owner.token })
+      const [nobody, invited] = [yield* invite("nobody@example.org"), yield* invite(guest.user.email)]
+      // Again: its role.
+      yield* invite("nobody@example.org", "owner")
+      yield* remove(nobody)
+      // Comes, whatever the request is, and is there from then on.
+      for (const _ of [1, 2])
+        yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token: guest.token })
+      yield* invite(guest.user.email, "owner")
+      yield* invite(member.user.email, "owner")
+      yield* invite(member.user.email, "member")
+      yield* remove(invited)
+      yield* remove(member.user.id)
+      yield* remove(member.user.id)
+      const log = yield* told(workspaceId)
+      assert.deepStrictEqual(
+        log.map(([action, , targetId]) => [action, targetId]),
+        [
+          ["member.invite", nobody],
+          ["member.invite", invited],
+          ["member.invite", nobody],
+          ["member.remove", nobody],
+          ["member.join", guest.user.id],
+          ["member.set_owner", guest.user.id],
+          ["member.set_owner", member.user.id],
+          ["member.set_member", member.user.id],
+          ["member.remove", guest.user.id],
+          ["member.remove", member.user.id]
+        ]
+      )
+      for (const [action, actor] of log)
+        assert.propertyVal(actor, "userId", action === "member.join" ? guest.user.id : owner.user.id)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.effect("tells of each cron job that stops with its maker: by whom, and only where it is", () =>
     Effect.gen(function* () {
       const { execute } = yield* Accounts

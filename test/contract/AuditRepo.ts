@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import type { StoredAuditEntry } from "../../src/Schemas/Audit.ts"
 import { runOfJob } from "../../src/Schemas/CronFire.ts"
 import type { AuditEntryId, CronJobId, RunId, TokenId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { Email } from "../../src/Schemas/User.ts"
 import { actingAs, audited, auditedAll, auditedEach } from "../../src/Services/Audited.ts"
 import { AuditRepo } from "../../src/Services/AuditRepo.ts"
 import { CronFireRepo } from "../../src/Services/CronFireRepo.ts"
@@ -175,6 +176,44 @@ export const suite = (it: It) =>
         // These slots are in the ledger already: they make no run.
         yield* fire(at(1))
         assert.sameDeepMembers([...(yield* told)], first)
+      })
+    )
+
+    it.effect("keeps one entry of an invitation that ends: by who comes, or by who takes it back", () =>
+      Effect.gen(function* () {
+        const workspaces = yield* WorkspaceRepo
+        const workspaceId = yield* makeWorkspace
+        const [guest, stranger] = [yield* makeUser, yield* makeUser]
+        const invite = Effect.fnUntraced(function* (email: Email) {
+          const id = yield* newId<UserId>("user")
+          yield* workspaces.invite(workspaceId, { id, email, role: "member", createdAt: at() })
+          return id
+        })
+        const told = Effect.map(listed(workspaceId), (log) =>
+          log.toReversed().map(({ action, targetId }) => [action, targetId])
+        )
+        const role = (id: UserId) =>
+          workspaces.role(workspaceId, id).pipe(audited("member.join", { workspaceId, id }))
+        yield* invite(guest.email)
+        yield* role(stranger.id)
+        assert.deepStrictEqual(yield* told, [])
+        yield* Effect.all(
+          Array.from({ length: 20 }, () => role(guest.id)),
+          { concurrency: "unbounded" }
+        )
+        const joined = ["member.join", guest.id]
+        assert.deepStrictEqual(yield* told, [joined])
+        const invitation = yield* invite(stranger.email)
+        const removed = (id: UserId) =>
+          workspaces.removeMember(workspaceId, id).pipe(audited("member.remove", { workspaceId, id }))
+        yield* removed(invitation)
+        const taken = ["member.remove", invitation]
+        assert.deepStrictEqual(yield* told, [joined, taken])
+        // A member who was invited again: one removal.
+        yield* invite(guest.email)
+        yield* removed(guest.id)
+        yield* removed(guest.id)
+        assert.deepStrictEqual(yield* told, [joined, taken, ["member.remove", guest.id]])
       })
     )
 

@@ -4,7 +4,7 @@ import { Forbidden, notFound, unknownReference } from "../../Schemas/Errors.ts"
 import type { ProviderKeyId, UserId, WorkspaceId } from "../../Schemas/Ids.ts"
 import type { User } from "../../Schemas/User.ts"
 import { isOnlyOwner, type Member } from "../../Schemas/Workspace.ts"
-import { onlyOwner } from "../Access.ts"
+import { onlyOwner, roleOf } from "../Access.ts"
 import { ProviderKeyRepo } from "../ProviderKeyRepo.ts"
 import { WorkspaceRepo } from "../WorkspaceRepo.ts"
 
@@ -14,7 +14,7 @@ export const makeChecks = Effect.gen(function* () {
   const repo = yield* WorkspaceRepo
 
   const get = Effect.fn("Workspaces.get")(function* (user: User, id: WorkspaceId) {
-    const role = yield* repo.role(id, user.id)
+    const role = yield* roleOf(repo, id, user.id)
     const workspace = yield* repo.find(id)
     return Option.isSome(role) && Option.isSome(workspace)
       ? { ...workspace.value, role: role.value }

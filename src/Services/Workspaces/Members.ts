@@ -4,7 +4,7 @@ import { PlanLimitExceeded } from "../../Schemas/Connector.ts"
 import { InvalidInput, notFound } from "../../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../Schemas/Ids.ts"
 import { toEmail, type User } from "../../Schemas/User.ts"
-import { type AddMember, mostMembers, toMember } from "../../Schemas/Workspace.ts"
+import { type AddMember, type Member, mostMembers, toMember } from "../../Schemas/Workspace.ts"
 import { audited, auditedAll } from "../Audited.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
@@ -42,10 +42,13 @@ export const makeMembers = Effect.gen(function* () {
           const email = Option.getOrUndefined(toEmail(input.email))
           if (email === undefined) return yield* noEmail
           const [role, createdAt] = [input.role ?? "member", yield* now]
+          const isThere = (each: Member) => each.email === email && !each.isPending
           const invitation = { id: yield* ids.make<UserId>("user"), email, role, createdAt }
-          yield* repo.invite(id, invitation).pipe(audited("member.invite", { workspaceId: id }))
-          const members = yield* repo.members(id)
-          const found = members.find((each) => each.email === email && !each.isPending)
+          const invited = repo.invite(id, invitation).pipe(audited("member.invite", { workspaceId: id }))
+          const seen = yield* repo.members(id)
+          // A member whose role is set is not invited. Who was invited before may come until this invites again.
+          const members = seen.some(isThere) ? seen : yield* Effect.andThen(invited, repo.members(id))
+          const found = members.find(isThere)
           if (found !== undefined) {
             if (role !== "owner") yield* requireOtherOwner(members, found.userId)
             yield* repo
@@ -55,8 +58,8 @@ export const makeMembers = Effect.gen(function* () {
           }
           if (members.length > mostMembers) return yield* tooMany
           yield* takeInvitation(user.id)
-          const invited = members.find((each) => each.email === email)
-          return invited === undefined ? yield* notFound("member") : toMember(invited)
+          const added = members.find((each) => each.email === email)
+          return added === undefined ? yield* notFound("member") : toMember(added)
         })
       )
     ),

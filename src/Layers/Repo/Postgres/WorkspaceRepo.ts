@@ -119,13 +119,17 @@ const ofMembers = ({ change, query, sql }: Database["Service"]) => {
     where m.workspace_id = ${id} and m.user_id = ${userId}`
   /** Of requests of one user that come at once only one finds the invitation; the others look again. */
   const join = (id: WorkspaceId, userId: UserId) =>
-    Effect.flatMap(
-      membership(sql`
-        with ${endOf(sql, id, userId, "disabled_at")}
-        insert into workspace_members (workspace_id, user_id, role, created_at, invitation_id)
-        select ${id}, u.id, ended.role, ended.created_at, ended.id from u, ended
-        on conflict do nothing returning ${roleColumns.read()}`),
-      (found) => (Option.isSome(found) ? Effect.succeed(found) : membership(asMember(id, userId)))
+    change((audit) =>
+      Effect.flatMap(
+        membership(sql`
+          with ${endOf(sql, id, userId, "disabled_at")}, changed as (
+            insert into workspace_members (workspace_id, user_id, role, created_at, invitation_id)
+            select ${id}, u.id, ended.role, ended.created_at, ended.id from u, ended
+            on conflict do nothing returning user_id as id, role
+          )${audit.of("changed")}
+          select ${roleColumns.read()} from changed`),
+        (found) => (Option.isSome(found) ? Effect.succeed(found) : membership(asMember(id, userId)))
+      )
     )
   return {
     // The foreign key alone lets one in who was removed, since the row stays.
@@ -190,18 +194,19 @@ const ofMembers = ({ change, query, sql }: Database["Service"]) => {
       ),
     role: (id, userId) =>
       query(
-        Effect.flatMap(
-          membership(sql`
-            ${asMember(id, userId)}
-            union all
-            select ${invitedRole} from users u
-            join workspace_invitations i on i.workspace_id = ${id} and i.email = u.email
-            where u.id = ${userId} and u.disabled_at is null
-            limit 1`),
-          (found) =>
-            Option.isSome(found) && found.value.isPending ? join(id, userId) : Effect.succeed(found)
-        )
-      ).pipe(Effect.map(Option.map(({ role }) => role))),
+        membership(sql`
+          ${asMember(id, userId)}
+          union all
+          select ${invitedRole} from users u
+          join workspace_invitations i on i.workspace_id = ${id} and i.email = u.email
+          where u.id = ${userId} and u.disabled_at is null
+          limit 1`)
+      ).pipe(
+        Effect.flatMap((found) =>
+          Option.isSome(found) && found.value.isPending ? join(id, userId) : Effect.succeed(found)
+        ),
+        Effect.map(Option.map(({ role }) => role))
+      ),
     // First the user, as a deletion does.
     lockMembers: (id, userIds) =>
       query(
