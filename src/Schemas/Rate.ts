@@ -4,11 +4,16 @@ import { RateLimited } from "./Errors.ts"
 export interface RatePolicy {
   /**
    * As `RateLimit-Policy` names it: `default` is of a token, `anonymous` of the refused ones of an address. `check` is
-   * of looks at a connector, and told in a refusal alone.
+   * of looks at a connector and `invitation` of what a user invites, both told in a refusal alone.
    */
-  readonly name: "default" | "anonymous" | "check"
+  readonly name: "default" | "anonymous" | "check" | "invitation"
   readonly perMinute: number
+  /** How many there may be at once; unset: a minute's worth. */
+  readonly atOnce?: number
 }
+
+/** How much a bucket of the policy holds. */
+export const holds = ({ atOnce, perMinute }: RatePolicy): number => atOnce ?? perMinute
 
 const windowSeconds = 60
 const windowMillis = windowSeconds * 1000
@@ -19,11 +24,11 @@ export interface Bucket {
   readonly at: number
 }
 
-/** A bucket holds a minute's worth, is full at first, and is filled again evenly. */
-export const levelAt = ({ perMinute }: RatePolicy, bucket: Bucket | undefined, at: number): number =>
+/** A bucket is full at first, and is filled again evenly. */
+export const levelAt = (policy: RatePolicy, bucket: Bucket | undefined, at: number): number =>
   bucket === undefined
-    ? perMinute
-    : Math.min(perMinute, bucket.level + ((at - bucket.at) * perMinute) / windowMillis)
+    ? holds(policy)
+    : Math.min(holds(policy), bucket.level + ((at - bucket.at) * policy.perMinute) / windowMillis)
 
 /** How a bucket stands: what a caller is told. */
 export interface Rate {
@@ -37,7 +42,7 @@ export interface Rate {
 /** Who waits so long finds at least one more. */
 export const rateOf = (policy: RatePolicy, level: number): Rate => {
   const remaining = Math.max(0, Math.floor(level))
-  const missing = level >= policy.perMinute ? 0 : remaining + 1 - level
+  const missing = level >= holds(policy) ? 0 : remaining + 1 - level
   return { policy, remaining, seconds: Math.ceil((missing * windowSeconds) / policy.perMinute) }
 }
 
@@ -50,12 +55,15 @@ export const rateHeaders = ({ policy: { name, perMinute }, remaining, seconds }:
 const sentences: Readonly<Record<RatePolicy["name"], string>> = {
   default: "too many requests with this token",
   anonymous: "too many requests without a valid credential from this address",
-  check: "too many checks of this connector"
+  check: "too many checks of this connector",
+  invitation: "email: you have invited too many"
 }
 
 /** For who is over it. */
-export const limited = ({ policy: { name, perMinute }, seconds }: Rate): RateLimited =>
-  new RateLimited({
-    error: `${sentences[name]}: there may be ${perMinute} in a minute; try again in ${seconds} s`,
+export const limited = ({ policy: { atOnce, name, perMinute }, seconds }: Rate): RateLimited => {
+  const first = atOnce === undefined ? "" : `${atOnce} at once, and then `
+  return new RateLimited({
+    error: `${sentences[name]}: there may be ${first}${perMinute} in a minute; try again in ${seconds} s`,
     retryAfter: seconds
   })
+}

@@ -1,4 +1,4 @@
-import { type Bucket, levelAt, type Rate, type RatePolicy, rateOf } from "../Schemas/Rate.ts"
+import { type Bucket, holds, levelAt, type Rate, type RatePolicy, rateOf } from "../Schemas/Rate.ts"
 
 /** Of more, the one that was not used for longest counts as full. */
 const mostBuckets = 50_000
@@ -15,7 +15,7 @@ export interface Buckets {
   ) => { readonly isTaken: boolean; readonly rate: Rate }
 }
 
-/** Those that are full are forgotten: only who has asked within a minute is remembered. */
+/** Those that are full are forgotten: of a minute's worth only who has asked within a minute is remembered. */
 export const newBuckets = (policy: RatePolicy): Buckets => {
   const buckets = new Map<string, Bucket>()
 
@@ -23,7 +23,7 @@ export const newBuckets = (policy: RatePolicy): Buckets => {
   const forget = (at: number) => {
     let left = 4
     for (const [key, bucket] of buckets) {
-      const isFull = levelAt(policy, bucket, at) >= policy.perMinute
+      const isFull = levelAt(policy, bucket, at) >= holds(policy)
       if (left-- === 0 || !(isFull || buckets.size > mostBuckets)) return
       buckets.delete(key)
     }

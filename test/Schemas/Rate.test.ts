@@ -10,6 +10,8 @@ describe("a bucket", () => {
     assert.strictEqual(levelAt(policy, { level: 0, at: 1000 }, 1500), 1)
     assert.strictEqual(levelAt(policy, { level: -2, at: 0 }, 30_000), 58)
     assert.strictEqual(levelAt(policy, { level: 119, at: 0 }, 3_600_000), 120)
+    assert.strictEqual(levelAt({ ...policy, atOnce: 150 }, undefined, 5), 150)
+    assert.strictEqual(levelAt({ ...policy, atOnce: 150 }, { level: 119, at: 0 }, 3_600_000), 150)
   })
 
   it("tells whole requests, and the whole seconds after which there is one more", () => {
@@ -56,6 +58,10 @@ describe("a bucket", () => {
     assert.strictEqual(
       limited(rateOf(policy, 0)).error,
       "too many requests with this token: there may be 120 in a minute; try again in 1 s"
+    )
+    assert.strictEqual(
+      limited(rateOf({ name: "invitation", perMinute: 1, atOnce: 60 }, 0)).error,
+      "email: you have invited too many: there may be 60 at once, and then 1 in a minute; try again in 60 s"
     )
   })
 })

@@ -15,6 +15,16 @@ describe("buckets", () => {
     assert.strictEqual(taken(buckets, "a", 3_600_000, 100), 60)
   })
 
+  it("hold as many as there may be at once, where that is said, and are remembered until they are full", () => {
+    const buckets = newBuckets({ name: "invitation", perMinute: 1, atOnce: 3 })
+    assert.strictEqual(taken(buckets, "a", 0, 9), 3)
+    assert.strictEqual(buckets.peek("a", 0).seconds, 60)
+    assert.strictEqual(taken(buckets, "b", 119_999, 1), 1)
+    assert.strictEqual(buckets.size(), 2)
+    assert.strictEqual(taken(buckets, "a", 120_000, 9), 2)
+    assert.strictEqual(taken(buckets, "a", 3_600_000, 9), 3)
+  })
+
   it("can owe a minute's worth, and are told without being touched", () => {
     const buckets = newBuckets({ name: "anonymous", perMinute: 60 })
     for (let i = 0; i < 90; i++) buckets.take("a", 0, true)

@@ -3,22 +3,26 @@ import * as Option from "effect/Option"
 import { PlanLimitExceeded } from "../../Schemas/Connector.ts"
 import { InvalidInput, notFound } from "../../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../Schemas/Ids.ts"
+import { limited, type RatePolicy } from "../../Schemas/Rate.ts"
 import { toEmail, type User } from "../../Schemas/User.ts"
 import { type AddMember, type Member, mostMembers, toMember } from "../../Schemas/Workspace.ts"
 import { audited, auditedAll } from "../Audited.ts"
+import { newBuckets } from "../Buckets.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
-import { now } from "../CurrentTime.ts"
+import { monotonicMillis, now } from "../CurrentTime.ts"
 import { Ids } from "../Ids.ts"
 import { Transaction } from "../Transaction.ts"
 import { WorkspaceRepo } from "../WorkspaceRepo.ts"
 import { makeChecks, requireOtherOwner } from "./Checks.ts"
-import { makeInvitationRate } from "./InvitationRate.ts"
 
 const noEmail = new InvalidInput({ error: "email: must be an e-mail address" })
 
 const tooMany = new PlanLimitExceeded({
   error: `members: a workspace has at most ${mostMembers}, with those who are invited`
 })
+
+/** Invitations of one user on one node. */
+export const invitationRate = { name: "invitation", perMinute: 1, atOnce: 60 } as const satisfies RatePolicy
 
 /** Who belongs to a workspace, and how that changes. */
 export const makeMembers = Effect.gen(function* () {
@@ -27,7 +31,7 @@ export const makeMembers = Effect.gen(function* () {
   const repo = yield* WorkspaceRepo
   const transaction = yield* Transaction
   const { get, requireMember, requireOwner } = yield* makeChecks
-  const takeInvitation = yield* makeInvitationRate
+  const invitations = newBuckets(invitationRate)
 
   return {
     members: Effect.fn("Workspaces.members")(function* (user: User, id: WorkspaceId) {
@@ -57,7 +61,8 @@ export const makeMembers = Effect.gen(function* () {
             return { ...toMember(found), role }
           }
           if (members.length > mostMembers) return yield* tooMany
-          yield* takeInvitation(user.id)
+          const { isTaken, rate } = invitations.take(user.id, yield* monotonicMillis)
+          if (!isTaken) return yield* limited(rate)
           const added = members.find((each) => each.email === email)
           return added === undefined ? yield* notFound("member") : toMember(added)
         })
