@@ -5,8 +5,13 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as Embedded from "../../src/Layers/Repo/Postgres/Embedded.ts"
+import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import { metadataRow, sealedField } from "../../src/Schemas/ConnectorSecrets.ts"
+import { SecretBox } from "../../src/Services/SecretBox.ts"
 import { type Asked, listedTool, startScripted } from "../support/Mcp.ts"
 import { client, emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
 import { makeClient, makeDataDir, type Server, startServer } from "../support/Process.ts"
@@ -15,6 +20,8 @@ import { until } from "../support/Until.ts"
 /** What a version left behind when it was killed; the head of its file says what was going on. */
 interface Dump {
   readonly migration: string
+  /** Of the user of `token`, oldest first; that one is the first. */
+  readonly tokens: ReadonlyArray<string>
   readonly token: string
   readonly workspaceId: string
   /** The model of what was over, where that was kept. */
@@ -23,11 +30,14 @@ interface Dump {
   readonly connectors: ReadonlyArray<string>
   /** What people are asked about a call of a connector's tool is bound to, besides where its server is. */
   readonly bound?: { readonly connectorId: string; readonly tool: string; readonly definition: string }
+  /** A connector with secrets that were not sealed, and which they are. */
+  readonly plain?: { readonly connectorId: string; readonly secrets: object; readonly open: object }
 }
 
 const dumps: ReadonlyArray<Dump> = [
   {
     migration: "0007",
+    tokens: ["bootstrap"],
     token: "agentd_EFVgH8nIEswZMYd58M9gKyOGk5rI2iytG0UaM5r82gw",
     workspaceId: "ws_01m812c5wpd9757b61twmvynx1",
     completedBy: null,
@@ -35,6 +45,7 @@ const dumps: ReadonlyArray<Dump> = [
   },
   {
     migration: "0011",
+    tokens: ["bootstrap"],
     token: "agentd_W-hq_LR289Goxtmkhab_Wgeh1MuI3pklQVWO77RU0Go",
     workspaceId: "ws_01m81cnj4vxfmye14mrvertxy8",
     completedBy: null,
@@ -47,6 +58,7 @@ const dumps: ReadonlyArray<Dump> = [
   },
   {
     migration: "0018",
+    tokens: ["bootstrap", "child", "browser session"],
     token: "agentd_fbMokE6diEdQEzYVx8DwlxaJl2cTcqpedERRyUpZV2s",
     workspaceId: "ws_01m81qfe9tcfcbxm0tewwcxq3b",
     completedBy: "offline",
@@ -55,6 +67,11 @@ const dumps: ReadonlyArray<Dump> = [
       connectorId: "conn_01m81qfepsfvhyqm3ya1kv4tq8",
       tool: "write",
       definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
+    },
+    plain: {
+      connectorId: "conn_01m81qfeq2b54k7czy79nazhjz",
+      secrets: { apiKey: "plain-in-metadata-0018", nested: { token: "nested-in-metadata-0018" } },
+      open: { colour: "green" }
     }
   }
 ]
@@ -101,37 +118,51 @@ const restore = (sql: PgClient.PgClient, statements: string) =>
     yield* sql`update approvals set expires_at = clock_timestamp() + interval '1 day'`
   })
 
-/** Makes a database as the dump has it, and says by which environment it is used. */
-interface Store {
-  readonly make: (statements: string) => Effect.Effect<Readonly<Record<string, string>>, never, Scope.Scope>
+interface Made {
+  /** By which the service uses it. */
+  readonly env: Readonly<Record<string, string>>
+  /** Asks it without the service, which is not running. */
+  readonly ask: <A>(question: (sql: PgClient.PgClient) => Effect.Effect<A, unknown>) => Promise<A>
 }
+
+/** Makes a database as the dump has it. */
+interface Store {
+  readonly make: (statements: string) => Effect.Effect<Made, never, Scope.Scope>
+}
+
+const madeBy = Effect.fnUntraced(function* <E>(
+  database: Layer.Layer<PgClient.PgClient, E>,
+  statements: string,
+  env: Made["env"]
+) {
+  const ask: Made["ask"] = (question) =>
+    Effect.runPromise(Effect.provide(Effect.flatMap(PgClient.PgClient, question), database))
+  yield* Effect.promise(() => ask((sql) => restore(sql, statements)))
+  return { env, ask }
+})
 
 const remote: Store = {
   make: (statements) =>
-    Effect.gen(function* () {
-      const url = yield* emptyDatabase
-      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, statements)).pipe(
-        Effect.provide(client(url)),
-        Effect.orDie
-      )
-      return { DATABASE_URL: url }
-    })
+    Effect.flatMap(emptyDatabase, (url) => madeBy(client(url), statements, { DATABASE_URL: url }))
 }
 
 const embedded: Store = {
   make: (statements) =>
     Effect.gen(function* () {
-      const dataDir = yield* Effect.acquireRelease(Effect.sync(makeDataDir), ({ remove }) =>
+      const { path } = yield* Effect.acquireRelease(Effect.sync(makeDataDir), ({ remove }) =>
         Effect.sync(remove)
       )
       const limits = { startLimitMillis: 280_000, batchLimitMillis: 280_000 }
-      yield* Effect.flatMap(PgClient.PgClient, (sql) => restore(sql, statements)).pipe(
-        Effect.provide(Embedded.layer({ dataDir: dataDir.path, limits })),
-        Effect.orDie
-      )
-      return { AGENTD_DATA_DIR: dataDir.path }
+      return yield* madeBy(Embedded.layer({ dataDir: path, limits }), statements, { AGENTD_DATA_DIR: path })
     })
 }
+
+/** What the secrets of a connector are, out of its row. */
+const opened = (id: string, sealed: string) =>
+  Effect.flatMap(SecretBox, (box) => box.open(metadataRow(id), sealed)).pipe(
+    Effect.map((secret) => JSON.parse(Redacted.value(secret))),
+    Effect.provide(Ring.layer({ current: secretKey, former: [] }))
+  )
 
 const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
   describe.skipIf(!isThere)(isThere ? name : skipped(name), () => {
@@ -139,6 +170,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
     const scope = Scope.makeUnsafe()
     const written: Array<string> = []
     let server: Server
+    let made: Made
 
     beforeAll(async () => {
       const answer = ({ method, params }: Asked) => {
@@ -146,9 +178,9 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         return undefined
       }
       const tools = await Effect.runPromise(Scope.provide(startScripted({ tools: described, answer }), scope))
-      const env = await Effect.runPromise(Scope.provide(store.make(statementsOf(dump, tools.url)), scope))
+      made = await Effect.runPromise(Scope.provide(store.make(statementsOf(dump, tools.url)), scope))
       server = await startServer({
-        ...env,
+        ...made.env,
         AGENTD_SECRET_KEY: secretKey,
         AGENTD_ALLOW_PRIVATE_ADDRESSES: "true"
       })
@@ -156,6 +188,27 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
     afterAll(async () => {
       await server?.stop("SIGKILL")
       await Effect.runPromise(Scope.close(scope, Exit.void))
+    })
+
+    it("counts what is there against the quotas, and nothing that was deleted", async () => {
+      const { json } = makeClient(server.baseUrl, token)
+      const listOf = async (path: string) => (await json("GET", `${path}?workspaceId=${workspaceId}`)).data
+      const memory: ReadonlyArray<{ readonly value: string }> = await listOf("/api/chat/memory")
+      const { data: usage } = await json("GET", `/api/workspaces/${workspaceId}/usage`)
+      const { pendingRuns: _, ...used } = Object.fromEntries(
+        Object.entries<{ readonly used: number }>(usage.quotas).map(([name, quota]) => [name, quota.used])
+      )
+      assert.deepStrictEqual(used, {
+        agents: (await listOf("/api/agents")).length,
+        connectors: names.length,
+        cronJobs: (await listOf("/api/cron-jobs")).length,
+        memoryBytes: memory.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0),
+        memoryEntries: memory.length,
+        projects: (await listOf("/api/projects")).length,
+        providerKeys: (await listOf("/api/provider-keys")).length,
+        tokens: dump.tokens.length,
+        workspacesOwned: 1
+      })
     })
 
     it("keeps what was stored, ends what was under way, and asks no more of what people are asked", async () => {
@@ -226,6 +279,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
           (await request("PATCH", `/api/connectors/${id}`, { grantedScopes: ["a"] })).status,
           200
         )
+        if (id === dump.plain?.connectorId) continue
         assert.strictEqual((await request("DELETE", `/api/connectors/${id}`)).status, 200)
       }
 
@@ -238,6 +292,77 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         "read slow 3",
         "read c"
       ])
+      const { data: usage } = await json("GET", `/api/workspaces/${workspaceId}/usage`)
+      assert.strictEqual(usage.quotas.pendingRuns.used, 0)
+      assert.strictEqual(usage.quotas.connectors.used, dump.plain === undefined ? 0 : 1)
+    })
+
+    it("goes on with cron jobs, whose makers nobody knows", async () => {
+      const { json, request } = makeClient(server.baseUrl, token)
+      const { data: jobs } = await json("GET", `/api/cron-jobs?workspaceId=${workspaceId}`)
+      for (const { id } of jobs) {
+        const path = `/api/cron-jobs/${id}`
+        const countFired = async () => {
+          const { data: fires } = await json("GET", `${path}/fires`)
+          return fires.filter(({ outcome }: { readonly outcome: string }) => outcome === "fired").length
+        }
+        const before = await countFired()
+        assert.strictEqual((await request("PATCH", path, { schedule: "* * * * * *" })).status, 200)
+        await until(async () => (await countFired()) > before, "it is fired")
+        const { data: maker } = await json("GET", `${path}/maker`)
+        assert.deepStrictEqual(maker, { createdBy: null, isMember: false, stoppedAt: null, stopReason: null })
+        assert.strictEqual((await request("PATCH", path, { isActive: false })).status, 200)
+      }
+    })
+
+    it.runIf(dump.plain)("seals what was stored in plain, by itself", async () => {
+      const { json } = makeClient(server.baseUrl, token)
+      await until(async () => {
+        const { data } = await json("GET", `/api/connectors/${dump.plain?.connectorId}`)
+        return data.hasCredential
+      }, "it is sealed")
+    })
+
+    it("takes tokens, and with them what they make from now on", async () => {
+      const old = makeClient(server.baseUrl, token)
+      const { data: one } = await old.json("POST", "/api/tokens", { name: "made" })
+      const next = makeClient(server.baseUrl, one.token)
+      const { data: two } = await next.json("POST", "/api/tokens", { name: "made by that" })
+      const { data: tokens } = await old.json("GET", "/api/tokens")
+      assert.deepStrictEqual(
+        tokens.map(({ name }: { readonly name: string }) => name),
+        [...dump.tokens, "made", "made by that"]
+      )
+      const clients = [old, next, makeClient(server.baseUrl, two.token)]
+      const statuses = () =>
+        Promise.all(clients.map(async ({ request }) => (await request("GET", "/api/tokens")).status))
+      assert.deepStrictEqual(await statuses(), [200, 200, 200])
+      assert.strictEqual((await old.request("DELETE", `/api/tokens/${tokens[0].id}`)).status, 200)
+      assert.deepStrictEqual(await statuses(), [401, 401, 401])
+    })
+
+    it("leaves no secret in plain behind, and tokens of before without a parent", async () => {
+      await server.stop("SIGTERM")
+      const kept = await made.ask(
+        (sql) => sql<{ name: string; isRevoked: boolean; hasParent: boolean }>`
+          select t.name, t.revoked_at is not null as "isRevoked", t.parent_id is not null as "hasParent"
+          from tokens t join workspaces w on w.created_by = t.user_id where w.id = ${workspaceId}
+          order by t.created_at, t.id`
+      )
+      assert.deepStrictEqual(kept, [
+        ...dump.tokens.map((name, index) => ({ name, isRevoked: index === 0, hasParent: false })),
+        { name: "made", isRevoked: true, hasParent: true },
+        { name: "made by that", isRevoked: true, hasParent: true }
+      ])
+      const { plain } = dump
+      if (plain === undefined) return
+      const rows = await made.ask(
+        (sql) => sql<{ metadata: Readonly<Record<string, string>> }>`
+          select metadata from connectors where id = ${plain.connectorId}`
+      )
+      const { [sealedField]: sealed = "", ...open } = rows[0]?.metadata ?? {}
+      assert.deepStrictEqual(open, plain.open)
+      assert.deepStrictEqual(await Effect.runPromise(opened(plain.connectorId, sealed)), plain.secrets)
     })
   })
 
