@@ -148,7 +148,7 @@ const work = {
     { minimum: 1, maximum: 100_000, unit: "", fallback: 32 }
   ),
   AGENTD_QUOTAS: text(
-    "how much there may be of what a workspace or a user has, where that differs from [operations.md](operations.md#quotas); `null`: no limit",
+    "how much there may be of what a workspace or a user has, where that is not what is usual ([operations.md](operations.md#quotas)); `null`: no limit",
     {
       form: '`{"free":{"agents":5}}`, by plan',
       problem: (value) =>
