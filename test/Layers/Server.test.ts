@@ -21,13 +21,23 @@ const environment = ConfigProvider.layer(
 
 const drainMillis = 600_000
 
+/** A server that stops when its scope is closed. */
+const startServer = Effect.gen(function* () {
+  const scope = yield* Scope.make()
+  const context = yield* Layer.buildWithScope(Server.layer, scope)
+  const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
+  return { scope, port: address._tag === "UnixPathAddress" ? 0 : address.port }
+})
+
+const jsonHeaders = (token: string) => ({
+  authorization: `Bearer ${token}`,
+  "content-type": "application/json"
+})
+
 describe("stopping the server", () => {
   it.live("does not wait for connections that have sent nothing", () =>
     Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const context = yield* Layer.buildWithScope(Server.layer, scope)
-      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-      const port = address._tag === "UnixPathAddress" ? 0 : address.port
+      const { port, scope } = yield* startServer
       const open = (sent: string) =>
         Effect.callback<Socket>((resume) => {
           const socket = connect(port, "127.0.0.1", () => {
@@ -49,11 +59,8 @@ describe("stopping the server", () => {
       const reached = yield* makeGate
       model.script = () => Stream.unwrap(Effect.as(reached.open, Stream.never))
       const { token, workspaceId } = yield* makeTenant()
-      const scope = yield* Scope.make()
-      const context = yield* Layer.buildWithScope(Server.layer, scope)
-      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-      const port = address._tag === "UnixPathAddress" ? 0 : address.port
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
+      const { port, scope } = yield* startServer
+      const headers = jsonHeaders(token)
       const post = (path: string, json: object) =>
         fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, body: JSON.stringify(json) })
 
@@ -92,13 +99,10 @@ describe("the event streams of a user", () => {
       const model = yield* ScriptedModel
       model.script = () => Stream.never
       const { token, workspaceId } = yield* makeTenant()
-      const scope = yield* Scope.make()
-      const context = yield* Layer.buildWithScope(Server.layer, scope)
-      const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-      const port = address._tag === "UnixPathAddress" ? 0 : address.port
-      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
+      const { port, scope } = yield* startServer
+      const headers = jsonHeaders(token)
       const body = JSON.stringify({ workspaceId, content: "hi" })
-      const open = Effect.promise((_) => {
+      const open = Effect.promise(() => {
         const leaving = new AbortController()
         return fetch(`http://127.0.0.1:${port}/api/chat/messages`, {
           method: "POST",
