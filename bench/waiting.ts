@@ -22,6 +22,8 @@ import { resting } from "./support/Processes.ts"
 import { openServer } from "./support/Server.ts"
 
 const holdSeconds = 200
+/** Event streams that a user may have open on a node. */
+const streamsOfUser = 64
 
 const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
 const model = await startHeldModel(100)
@@ -38,10 +40,25 @@ const measure = async (
   { runs, turns }: { readonly runs: number; readonly turns: number },
   server: Server,
   { token, workspaceId }: { readonly token: string; readonly workspaceId: string },
+  /** Of the database, for the command line. */
+  env: Readonly<Record<string, string>>,
   /** How many there were so far, where that is known. */
   commits?: () => Promise<number>
 ) => {
   const { request } = makeClient(server.baseUrl, token)
+  const readers: Array<ReturnType<typeof makeClient>> = []
+  while (readers.length * streamsOfUser < turns) {
+    const words = [
+      "user",
+      "create",
+      "--email",
+      `reader${readers.length}@example.org`,
+      "--workspace",
+      workspaceId
+    ]
+    const made = await runCommand(env, ...words, "--json")
+    readers.push(makeClient(server.baseUrl, JSON.parse(made.stdout).token))
+  }
   const idle = await resting()
   const leaving = new AbortController()
   const streams: Array<Promise<unknown>> = []
@@ -51,8 +68,9 @@ const measure = async (
   }
   for (let n = 0; n < turns; n++) {
     const body = { workspaceId, content: `hold ${holdSeconds}` }
-    const answer = await request("POST", "/api/chat/messages", body, leaving.signal)
-    streams.push(answer.text().catch(() => undefined))
+    const reader = readers[n % readers.length]
+    const answer = await reader?.request("POST", "/api/chat/messages", body, leaving.signal)
+    streams.push(answer?.text().catch(() => undefined) ?? Promise.resolve())
   }
   const allWait = async () => {
     await sleep(500)
@@ -87,12 +105,20 @@ const commits = async () => {
 }
 const node = await startServer({ ...limits, DATABASE_URL: url })
 const made = await runCommand({ DATABASE_URL: url }, "bootstrap", "--json")
-await measure("PostgreSQL", { runs: 256, turns: 256 }, node, JSON.parse(made.stdout), commits)
+await measure(
+  "PostgreSQL",
+  { runs: 256, turns: 256 },
+  node,
+  JSON.parse(made.stdout),
+  { DATABASE_URL: url },
+  commits
+)
 await onDatabase(`${server}/postgres`, (sql) => sql`drop database if exists ${sql(name)} with (force)`)
 
 const folder = makeDataDir()
 const embedded = await startServer({ ...limits, AGENTD_DATA_DIR: folder.path })
-await measure("embedded", { runs: 64, turns: 256 }, embedded, readCredentials(folder.path))
+const env = { AGENTD_DATA_DIR: folder.path }
+await measure("embedded", { runs: 64, turns: 256 }, embedded, readCredentials(folder.path), env)
 folder.remove()
 model.close()
 process.exit(0)
