@@ -281,6 +281,30 @@ const invitationsSuite = () => {
     })
   )
 
+  it.live(
+    "one who comes in only to leave waits for who changes the invitation, and not that one for it",
+    () =>
+      Effect.gen(function* () {
+        const { on, user, workspaceId } = yield* makeCronNodes(3)
+        const stranger = yield* on(0, makeUser)
+        yield* on(0, invite(workspaceId, user, stranger))
+        const doing = Effect.gen(function* () {
+          yield* (yield* WorkspaceRepo).lock(workspaceId)
+          const fiber = yield* Effect.forkDetach(on(1, remove(workspaceId, stranger, stranger.id)))
+          yield* Effect.orDie(on(2, Postgres.untilWaiting(1)))
+          yield* invite(workspaceId, user, { email: stranger.email, role: "owner" })
+          return fiber
+        })
+        const fiber = yield* on(
+          0,
+          Effect.flatMap(Transaction, (transaction) => transaction.atomically(doing))
+        )
+        yield* Fiber.join(fiber)
+        const repo = yield* on(2, WorkspaceRepo)
+        assert.strictEqual((yield* repo.members(workspaceId)).length, 1)
+      })
+  )
+
   it.live("nobody is left half invited, whatever is done at the same time", () =>
     Effect.gen(function* () {
       const { on, sql, user, workspaceId } = yield* makeCronNodes(3)

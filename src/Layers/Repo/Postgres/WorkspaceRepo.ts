@@ -103,10 +103,16 @@ const forOperators = ({ query, sql }: Database["Service"]) => {
   } satisfies Partial<WorkspaceRepo["Service"]>
 }
 
-/** The user where it is there, `as u`, and its invitation, which ends, `as ended`. */
+/**
+ * The user where it is there, `as u`, and its invitation, which ends, `as ended`. The workspace is locked first, as by
+ * who changes the invitation: one that comes within a transaction may lock it later.
+ */
 const endOf = (sql: PgClient, id: WorkspaceId, userId: UserId, isThere: string) => sql`
-  u as materialized (
-    select id, email from users where id = ${userId} and ${sql.literal(isThere)} is null for key share
+  w as materialized (
+    select id from workspaces where id = ${id} for no key update
+  ), u as materialized (
+    select u.id, u.email from w, users u where u.id = ${userId} and u.${sql.literal(isThere)} is null
+    for key share of u
   ), ended as (
     delete from workspace_invitations i using u where i.workspace_id = ${id} and i.email = u.email
     returning i.id, i.role, i.created_at)`
