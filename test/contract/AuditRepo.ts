@@ -139,6 +139,15 @@ export const suite = (it: It) =>
         )
         assert.deepStrictEqual(ofTwo, ofOne)
         assert.deepStrictEqual(yield* listed(other), [])
+        // What is revoked already is not changed.
+        for (const end of [at(5), at(9)]) {
+          const revoked = (yield* TokenRepo).revoke(user.id, id, end)
+          assert.isTrue(yield* revoked.pipe(audited("token.revoke", { userId: user.id, id })))
+        }
+        assert.deepStrictEqual(
+          (yield* listed(two)).map(({ action }) => action),
+          ["token.revoke", "token.create"]
+        )
         // While the user is a member still: its end is told as well.
         yield* (yield* UserRepo).remove(user.id, at()).pipe(audited("user.delete", { userId: user.id }))
         assert.strictEqual((yield* listed(two))[0]?.targetId, user.id)

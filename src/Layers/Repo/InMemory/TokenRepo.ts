@@ -20,7 +20,7 @@ const endings = ({ members, tokens, users }: Tables) =>
         const token = tokens.get(id)
         if (token?.userId !== userId) return false
         for (const each of [token, ...madeBy(tokens, id)]) {
-          tokens.set(each.id, { ...each, revokedAt: each.revokedAt ?? at })
+          if (each.revokedAt === null) tokens.set(each.id, { ...each, revokedAt: at })
         }
         return true
       }),

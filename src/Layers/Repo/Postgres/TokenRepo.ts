@@ -61,11 +61,12 @@ const endings = ({ change, query, sql }: Database["Service"]) =>
     removeOf: (userId) => query(Effect.asVoid(sql`delete from tokens where user_id = ${userId}`)),
     revoke: (userId, id, at) =>
       change((audit) =>
-        returnedRow(
-          audit.with(sql`
-            update tokens set revoked_at = coalesce(revoked_at, ${at})
-            where id = ${id} and user_id = ${userId} returning id`)
-        )
+        returnedRow(sql`
+          with changed as (
+            update tokens set revoked_at = ${at}
+            where id = ${id} and user_id = ${userId} and revoked_at is null returning id
+          )${audit.of("changed")}
+          select id from tokens where id = ${id} and user_id = ${userId}`)
       ),
     mayRead: (given, now) =>
       query(
