@@ -67,9 +67,16 @@ export const makeServer = (): NodeServer => {
 
 const endPieces = (request: IncomingMessage, response: ServerResponse): void => {
   const { socket } = request
-  if (response.headersSent) socket.end()
+  if (response.headersSent) end(socket)
   else endWith(socket, tooManyPieces, headersFor(request))
-  // Cut at once, the answer could be lost.
+}
+
+/**
+ * Cut at once, the answer could be lost; left to the client, a connection could stay for ever: Node.js looks only once
+ * whether a request arrives in time.
+ */
+const end = (socket: Duplex, last = ""): void => {
+  socket.end(last)
   setTimeout(() => socket.destroy(), goodbyeMillis).unref()
 }
 
@@ -125,7 +132,8 @@ const respond = (
 /** What is no request, or asks for a tunnel, says nothing of https. */
 const endWith = (socket: Duplex, [status, code, error]: Problem, headers = securityHeaders(false)): void => {
   const body = JSON.stringify({ error })
-  socket.end(
+  end(
+    socket,
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
       `X-Error-Code: ${code}\r\nX-Request-Id: ${requestId()}\r\nConnection: close\r\n` +
       `${Object.entries(headers)

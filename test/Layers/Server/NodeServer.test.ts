@@ -1,5 +1,5 @@
 import { once } from "node:events"
-import { type AddressInfo, connect } from "node:net"
+import { type AddressInfo, connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { makeServer } from "../../../src/Layers/Server/NodeServer.ts"
 
@@ -70,6 +70,31 @@ describe("what is no HTTP, or is it in two ways,", () => {
     assert.match(text, /^x-content-type-options: nosniff\r$/mu)
     assert.match(text, /^referrer-policy: no-referrer\r$/mu)
   })
+})
+
+it("who did not send a request in time can't keep the connection by sending more of it", async () => {
+  const { closeQuiet, server } = makeServer()
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  try {
+    // What Node.js would do later is left out: a client that sends a byte now and then waits for nothing of it.
+    Object.assign(server, { headersTimeout: 0, requestTimeout: 0, timeout: 0 })
+    const accepted = once(server, "connection")
+    const client = connect({ port: (server.address() as AddressInfo).port, allowHalfOpen: true })
+    client.on("error", () => {})
+    const [socket] = (await accepted) as [Socket]
+    client.write("GET / HTTP/1.1\r\nHost: ")
+    // As Node.js tells, once, when the time is over.
+    const error = Object.assign(new Error("Request timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" })
+    server.emit("clientError", error, socket)
+    const [answer] = await Promise.all([once(client, "data"), once(socket, "close")])
+    assert.match(`${answer}`, /^HTTP\/1\.1 408 /u)
+    client.destroy()
+  } finally {
+    closeQuiet()
+    server.closeAllConnections()
+    server.close()
+  }
 })
 
 it("no tunnel is made, and nothing is echoed", async () => {
