@@ -46,9 +46,9 @@ export const layer = Layer.effect(
         const { token, user } = found.value
         return { ...user, token: { id: token.id, expiresAt: token.expiresAt } }
       }),
-      revoke: Effect.fn("Auth.revoke")(function* (secret) {
+      revoke: Effect.fn("Auth.revoke")(function* (userId, secret) {
         const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))
-        if (Option.isSome(token)) yield* tokens.revoke(token.value.userId, token.value.id, yield* now)
+        if (Option.isSome(token)) yield* tokens.revoke(userId, token.value.id, yield* now)
       }),
       issue: Effect.fn("Auth.issue")(function* (options) {
         const made = yield* make({ ...options, parentId: null })

@@ -18,8 +18,8 @@ export class Auth extends Context.Service<
   {
     /** The user of a bearer token or `session` cookie, and the token. One sentence for all that is wrong with it. */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, Unauthenticated | Unavailable>
-    /** Ends the token with this secret, if there is one, and all that it made. */
-    readonly revoke: (secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
+    /** Ends the token with this secret, if the user has one, and all that it made. */
+    readonly revoke: (userId: UserId, secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
     /** Makes a token of 256 random bits that no other has made. The secret is in the answer and nowhere else. */
     readonly issue: (options: {
       readonly userId: UserId

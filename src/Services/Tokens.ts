@@ -81,7 +81,8 @@ export class Tokens extends Context.Service<
             .pipe(audited("session.start", { userId: caller.id }))
           return { secret, expiresAt: token.expiresAt ?? asked }
         }),
-        endSession: (user, secret) => auth.revoke(secret).pipe(audited("session.end", { userId: user.id }))
+        endSession: (user, secret) =>
+          auth.revoke(user.id, secret).pipe(audited("session.end", { userId: user.id }))
       })
     })
   )

@@ -123,6 +123,19 @@ describe("The session cookie", () => {
     }).pipe(Effect.provide(layerOffline()))
   )
 
+  it.effect("is not ended by another user who has it as a cookie", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const [owner, other] = [yield* makeTenant(), yield* makeTenant()]
+      const started = yield* send("POST", "/api/session", { token: owner.token })
+      const cookie = started.headers.get("set-cookie")?.split(";")[0] ?? assert.fail()
+      const ended = yield* send("DELETE", "/api/session", { token: other.token, headers: { cookie } })
+      assert.strictEqual(ended.status, 200)
+      const path = `/api/agents?workspaceId=${owner.workspaceId}`
+      assert.strictEqual((yield* send("GET", path, { headers: { cookie } })).status, 200)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.effect("begins no time anew where a session begins another, and ends with what began it", () =>
     Effect.gen(function* () {
       const { send } = yield* makeWeb

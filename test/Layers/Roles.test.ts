@@ -97,7 +97,7 @@ const makeRoles = Effect.gen(function* () {
   const disabled = yield* join()
   yield* users.setDisabled(disabled.user.id, yield* now)
   const revoked = yield* issue(mine.user.id)
-  yield* auth.revoke(Redacted.make(revoked))
+  yield* auth.revoke(mine.user.id, Redacted.make(revoked))
   const expired = yield* issue(mine.user.id, new Date((yield* Clock.currentTimeMillis) + 1))
   yield* TestClock.adjust(1)
 
