@@ -104,9 +104,10 @@ export const secretsOfAddress = (address: string): ReadonlyArray<string> => {
     .concat(secretsOfQuery(url.searchParams))
 }
 
-/** `Bearer …`, `--token=…`, `X-Api-Key: …`: texts that name their secret themselves. */
+/** `Bearer …`, `--token=…`, `X-Api-Key: …`, a private key in PEM: texts that name their secret themselves. */
 const isSecretText = (text: string): boolean => {
-  if (/^(?:basic|bearer|token)\s+\S/iu.test(text)) return true
+  if (/^(?:basic|bearer|token)\s+\S/iu.test(text) || /-----BEGIN [A-Z ]{0,30}PRIVATE KEY/u.test(text))
+    return true
   const [, name] = /^-{0,2}([\w.-]{1,100})\s?[:=]\s?\S/u.exec(text) ?? []
   return name !== undefined && !text.startsWith(`${name}://`) && isSecretName(name)
 }

@@ -92,6 +92,11 @@ describe("holdsSecret", () => {
     ["args", ["--api-key=a"]],
     ["env", ["API_KEY=a"]],
     ["note", "X-Api-Key: a"],
+    ["pem", "-----BEGIN PRIVATE KEY-----\na\n-----END PRIVATE KEY-----"],
+    [
+      "chain",
+      "-----BEGIN CERTIFICATE-----\na\n-----END CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\na"
+    ],
     ["url", "https://user:a@host.example/"],
     ["url", "https://user@host.example/"],
     ["endpoint", "postgres://:a@host.example/db"],
@@ -117,6 +122,7 @@ describe("holdsSecret", () => {
     ["url", "https://host.example/key/token#part"],
     ["note", "token: "],
     ["note", "the key = 5"],
+    ["ca", "-----BEGIN CERTIFICATE-----\na\n-----END CERTIFICATE-----"],
     ["url", "key://host"],
     ["nested", { a: [1, -2.5, { b: { c: "d" } }] }]
   ])("finds none in %s: %j", (name, value) => assert.isFalse(holdsSecret(name, value)))
