@@ -19,9 +19,12 @@ export type Provider = typeof Provider.Type
 const name = text(1, 100)
 const model = text(1, 200)
 
+/** Paths are put behind it. */
 const BaseUrl = text(1, 2000).check(
   Schema.makeFilter((value: string) =>
-    isBaseUrl(value) ? undefined : "must be an http or https address without a user name"
+    isBaseUrl(value) && !/[?#]/.test(value)
+      ? undefined
+      : "must be an http or https address without a user name, query or fragment"
   )
 )
 

@@ -189,7 +189,10 @@ describe("a new provider key", () => {
       "localhost:11434",
       "ftp://x",
       "javascript:alert(1)",
-      "http://"
+      "http://",
+      "http://user@localhost/v1",
+      "http://localhost/v1?key=a",
+      "http://localhost/v1#a"
     ]) {
       assert.isFalse(accepts(baseUrl === undefined ? { provider } : { provider, baseUrl }), `${baseUrl}`)
     }
