@@ -8,7 +8,7 @@ const longestPath = 200
 
 /** Without the query, which may hold anything, and without a token that somebody took for a path, however written. */
 export const pathOf = (url: string): string => {
-  const path = url.startsWith("/") ? url.replace(/[?#].*$/su, "") : (URL.parse(url)?.pathname ?? "")
+  const path = url.startsWith("/") ? url.replace(/[?;#].*$/su, "") : (URL.parse(url)?.pathname ?? "")
   const read = path.replace(/%[0-7][0-9a-f]/giu, (escape) =>
     String.fromCharCode(Number.parseInt(escape.slice(1), 16))
   )

@@ -132,6 +132,8 @@ describe("the log of requests", () => {
   it("takes of an address what can hold no secret", () => {
     const token = `agentd_${"x".repeat(43)}`
     assert.strictEqual(pathOf(`/api/agents?token=${token}#${token}`), "/api/agents")
+    // To the router a query begins here, too.
+    assert.strictEqual(pathOf("/api/agents;password=a"), "/api/agents")
     assert.strictEqual(pathOf(`http://me:secret@host/api/agents?x=1`), "/api/agents")
     assert.strictEqual(pathOf(`/api/tokens/${token}`), "/api/tokens/agentd_…")
     assert.strictEqual(pathOf(`/${"a".repeat(300)}`).length, 200)
