@@ -31,7 +31,11 @@ describe("rates over HTTP", () => {
         ],
         [200, yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { headers: cookie })],
         [403, yield* send("POST", "/api/agents", { json, headers: foreign })],
-        [200, yield* send("POST", "/api/chat/messages", { token, json: { workspaceId, content: "hi" } })]
+        [200, yield* send("POST", "/api/chat/messages", { token, json: { workspaceId, content: "hi" } })],
+        [200, yield* send("GET", "//API/tokens", { token })],
+        [200, yield* send("GET", "/%61%50i/tokens", { token })],
+        [404, yield* send("GET", "/api?a=b", { token })],
+        [404, yield* send("GET", "/api;a=b", { token })]
       ] as const
       answers.forEach(([status, answer], index) => {
         assert.strictEqual(answer.status, status)

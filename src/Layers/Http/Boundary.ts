@@ -122,7 +122,8 @@ const delivered = (response: HttpServerResponse.HttpServerResponse, request: Htt
     ...response.headers
   })
 
-const isOfApi = (url: string): boolean => /^\/+api(\/|$)/iu.test(url)
+/** As the router reads the address: in any case, with letters escaped. */
+const isOfApi = (url: string): boolean => /^\/+(a|%[46]1)(p|%[57]0)(i|%[46]9)([/?;#]|$)/iu.test(url)
 
 /** Framework answers without a body of ours (415, 413 by length) get one. */
 const withBody = (response: HttpServerResponse.HttpServerResponse) =>

@@ -27,6 +27,8 @@ describe("how answers are sent", () => {
           [yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token }), 200, "no-store"],
           [yield* send("GET", "/api/agents"), 401, "no-store"],
           [yield* send("GET", "/api/nothing", { token }), 404, "no-store"],
+          [yield* send("GET", "/%61p%69/tokens", { token }), 200, "no-store"],
+          [yield* send("GET", "/api?a=b"), 401, "no-store"],
           [
             yield* send("POST", "/api/chat/messages", { token, json: { workspaceId, content: "a" } }),
             200,
