@@ -218,8 +218,10 @@ describe("credentials", () => {
       const { send } = yield* makeWeb
       const sent = yield* send("GET", "/health/live", { headers: { "x-request-id": "abc-1" } })
       assert.strictEqual(sent.headers.get("x-request-id"), "abc-1")
-      const odd = yield* send("GET", "/health/live", { headers: { "x-request-id": "a b" } })
-      assert.match(odd.headers.get("x-request-id") ?? "", /^req_/)
+      for (const id of ["a b", "a".repeat(101), `agentd_${"x".repeat(43)}`]) {
+        const odd = yield* send("GET", "/health/live", { headers: { "x-request-id": id } })
+        assert.match(odd.headers.get("x-request-id") ?? "", /^req_/)
+      }
     }).pipe(Effect.provide(layerOffline()))
   )
 })

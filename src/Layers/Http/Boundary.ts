@@ -13,6 +13,7 @@ import { errorCodeHeader } from "../../Api/Errors.ts"
 import { clientOf } from "../../Schemas/Forwarded.ts"
 import type { Networks } from "../../Schemas/Networks.ts"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
+import { maskTokens } from "../../Schemas/Token.ts"
 import { AuditNotes } from "../../Services/AuditNotes.ts"
 import * as DatabaseWait from "../../Services/DatabaseWait.ts"
 import { Ids } from "../../Services/Ids.ts"
@@ -131,8 +132,9 @@ const withBody = (response: HttpServerResponse.HttpServerResponse) =>
     ? problemResponse(response.status)
     : response
 
+/** It is in the log and in the audit log: somebody's token is none. */
 const acceptedId = (id: string | undefined): string | undefined =>
-  id !== undefined && /^[\w.:-]{1,100}$/u.test(id) ? id : undefined
+  id !== undefined && /^[\w.:-]{1,100}$/u.test(id) && maskTokens(id) === id ? id : undefined
 
 const addressOf = ({ headers, remoteAddress }: HttpServerRequest, trusted: Networks) =>
   Option.isSome(remoteAddress)
