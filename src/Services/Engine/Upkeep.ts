@@ -34,29 +34,20 @@ export const start = Effect.gen(function* () {
   const forget = Effect.flatMap(fires.now, (at) =>
     inBatches(audit.prune(ago(at, auditMillis), forgetAtOnce), forgetAtOnce)
   )
-  yield* approvals
-    .expire(expireAtOnce)
-    .pipe(
-      Effect.ignoreCause({ log: "Warn", message: "approvals not looked through" }),
-      Effect.andThen(Effect.sleep(expireMillis)),
-      Effect.forever,
-      Effect.forkScoped
-    )
-  yield* prune.pipe(
-    Effect.ignoreCause({ log: "Warn", message: "old runs not pruned" }),
-    Effect.andThen(pruneTokens),
-    Effect.ignoreCause({ log: "Warn", message: "old tokens not pruned" }),
-    Effect.andThen(Effect.sleep(pruneMillis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
-  yield* forget.pipe(
-    Effect.ignoreCause({ log: "Warn", message: "old entries of the audit log not forgotten" }),
-    Effect.andThen(Effect.sleep(pruneMillis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  yield* regularly(approvals.expire(expireAtOnce), expireMillis, "approvals not looked through")
+  yield* regularly(prune, pruneMillis, "old runs not pruned")
+  yield* regularly(pruneTokens, pruneMillis, "old tokens not pruned")
+  yield* regularly(forget, pruneMillis, "old entries of the audit log not forgotten")
 })
+
+/** Now, and so long after each end; what went wrong is tried again then. */
+const regularly = <E, R>(work: Effect.Effect<unknown, E, R>, millis: number, message: string) =>
+  work.pipe(
+    Effect.ignoreCause({ log: "Warn", message }),
+    Effect.andThen(Effect.sleep(millis)),
+    Effect.forever,
+    Effect.forkScoped
+  )
 
 const inBatches = <E, R>(batch: Effect.Effect<number, E, R>, size: number) =>
   batch.pipe(
