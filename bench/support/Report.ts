@@ -20,10 +20,19 @@ export interface Row extends Measured {
   readonly ratio: number | null
 }
 
+/** For what four columns can't say. */
+export interface Table {
+  readonly title: string
+  readonly head: ReadonlyArray<string>
+  readonly rows: ReadonlyArray<ReadonlyArray<string>>
+}
+
 /** What the program of a benchmark writes with `--json FILE`. */
 export interface Report {
   readonly name: string
   readonly rows: ReadonlyArray<Row>
+  /** Where these say what the rows say, but better: they are shown in their stead. */
+  readonly tables?: ReadonlyArray<Table>
 }
 
 /** The value that so large a share (0 to 1) of them is not above; NaN of none. */
@@ -58,10 +67,12 @@ export const rowHead = head("what", "agentd", "beside", "ratio")
 export const rowLine = ({ agentd, beside, ratio, unit, what }: Row): string =>
   line(unit === undefined ? what : `${what} (${unit})`, toText(agentd), toText(beside), toRatio(ratio))
 
-/**
- * Prints the head of the table at once and each line as it is measured; `save` writes all of them as JSON, if there is
- * a file to write to: what was given with `--json`.
- */
+/** Writes it where `--json` says, if it does. */
+export const save = (report: Report, json: string | undefined): void => {
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`)
+}
+
+/** Prints the head of the table at once and each line as it is measured; `save` writes all of them as JSON. */
 export const openReport = (name: string, json: string | undefined) => {
   const rows: Array<Row> = []
   process.stdout.write(`${rowHead}\n`)
@@ -71,9 +82,6 @@ export const openReport = (name: string, json: string | undefined) => {
       rows.push(row)
       process.stdout.write(`${rowLine(row)}\n`)
     },
-    save: () => {
-      const report: Report = { name, rows }
-      if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`)
-    }
+    save: () => save({ name, rows }, json)
   }
 }

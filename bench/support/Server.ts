@@ -9,9 +9,11 @@ import {
 
 /**
  * The PostgreSQL server of a bench: that of DATABASE_URL (without the name of a database), or one of its own with
- * fsync on, which goes with the process.
+ * fsync on and with these settings (`-c name=value …`), which goes with the process.
  */
-export const openServer = async (): Promise<{
+export const openServer = async (
+  settings = ""
+): Promise<{
   readonly url: string
   /** To stop and start it; only if it is our own. */
   readonly postgres: PostgresServer | undefined
@@ -23,6 +25,6 @@ export const openServer = async (): Promise<{
   const folder = temporaryFolder("agentd-bench-")
   removedAtTheEnd(() => removeServer(folder))
   // Else each recovery takes seconds, for a file system with little else to do: a restart is to be a short one.
-  const postgres = await startServer(folder, "-c recovery_init_sync_method=syncfs")
+  const postgres = await startServer(folder, `-c recovery_init_sync_method=syncfs ${settings}`)
   return { url: postgres.url, postgres }
 }

@@ -1,0 +1,96 @@
+import type { Law } from "../Growth.ts"
+import { ask, idOf, idSql, listed, say } from "./Operations.ts"
+
+/** As many as operations and repetitions need of each length: what is said in one does not lengthen another. */
+const conversations = 70
+
+/** Conversations of so many messages each; `env` has the model that answers. */
+export const longConversations = (env: Readonly<Record<string, string>>): Law => ({
+  name: "messages of a conversation",
+  of: "messages",
+  sizes: [10, 100, 1_000, 10_000],
+  few: [10, 1_000],
+  env,
+  seed:
+    (size) =>
+    async ({ run, workspaceId }) => {
+      await run(`insert into conversations (id, workspace_id, title, owner_id, created_at, updated_at)
+        select ${idSql("conv", "n")}, '${workspaceId}', 'Conversation ' || n, created_by, now(), now()
+        from generate_series(0, ${conversations - 1}) n, workspaces where workspaces.id = '${workspaceId}'`)
+      await run(`insert into messages (id, conversation_id, role, content, created_at, parts)
+        select 'msg_' || c || '_' || m, ${idSql("conv", "c")}, case when m % 2 = 1 then 'USER' else 'ASSISTANT' end,
+          repeat('some words ', 18), now() - (${size} - m) * interval '1 second', null
+        from generate_series(0, ${conversations - 1}) c, generate_series(1, ${size}) m order by c, m`)
+    },
+  operations: (size) => {
+    const path = (n: number) => `/api/chat/conversations/${idOf("conv", n % conversations)}`
+    return [
+      { what: "GET a conversation, limit 50", run: (site, n) => ask(site, "GET", `${path(n)}?limit=50`) },
+      {
+        what: "GET a conversation, limit 50, before the middle",
+        run: (site, n) =>
+          ask(site, "GET", `${path(n)}?limit=50&before=msg_${n % conversations}_${Math.max(2, size / 2)}`)
+      },
+      { what: "GET a conversation as a whole", run: (site, n) => ask(site, "GET", path(n)) },
+      { what: "GET conversations, limit 50", run: listed("/api/chat/conversations", "&limit=50") },
+      {
+        what: "a message to its first event",
+        run: async (site, n) => {
+          const { first } = await say(site, { content: "go on", conversationId: idOf("conv", n % 35) })
+          return first
+        }
+      },
+      {
+        what: "a message to its last event",
+        run: async (site, n) => {
+          const { whole } = await say(site, { content: "go on", conversationId: idOf("conv", 35 + (n % 35)) })
+          return whole
+        }
+      },
+      {
+        what: "DELETE a conversation",
+        most: 5,
+        run: async (site, n) => void (await site.client(0).request("DELETE", path(60 + n)))
+      }
+    ]
+  }
+})
+
+/** One run with so many events, of a hundred to a batch. */
+export const longStreams: Law = {
+  name: "events of a run",
+  of: "events",
+  sizes: [100, 1_000, 10_000, 100_000],
+  few: [100, 1_000],
+  seed:
+    (size) =>
+    async ({ run, workspaceId }) => {
+      await run(`insert into runs (id, workspace_id, status, prompt, output, autonomy_level, attempts, epoch, created_at,
+          updated_at, started_at, finished_at)
+        values (${idSql("run", "1")}, '${workspaceId}', 'COMPLETED', 'p', 'o', 'autonomous', 1, 1, now(), now(), now(),
+          now())`)
+      await run(`insert into run_events (run_id, first_id, last_id, events)
+        select ${idSql("run", "1")}, (b - 1) * 100 + 1, b * 100, (
+          select jsonb_agg(case when b * 100 = ${size} and e = 100
+            then '{"event":"done","data":{"status":"COMPLETED"}}'::jsonb
+            else '{"event":"delta","data":{"content":"some words "}}'::jsonb end order by e)
+          from generate_series(1, 100) e)
+        from generate_series(1, ${size / 100}) b`)
+    },
+  operations: (size) => [
+    {
+      what: "GET events behind all but 50",
+      run: async (site) => {
+        const answer = await fetch(`${site.nodes.server(0).baseUrl}/api/runs/${idOf("run", 1)}/events`, {
+          headers: { authorization: `Bearer ${site.token}`, "last-event-id": String(size - 50) }
+        })
+        await answer.text()
+      }
+    },
+    {
+      what: "GET all events",
+      run: async (site) =>
+        void (await (await site.client(0).request("GET", `/api/runs/${idOf("run", 1)}/events`)).text())
+    }
+  ]
+}
