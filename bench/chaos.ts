@@ -13,11 +13,10 @@
  * meets what is a matter of time, and so two runs of it are alike and not the same. The nodes run as `npm start` does,
  * from the bundle of this checkout.
  */
-import { spawnSync } from "node:child_process"
-import { cpus } from "node:os"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { parseArgs } from "node:util"
-import { onDatabase, sleep } from "../test/support/Durability.ts"
+import { sleep } from "../test/support/Durability.ts"
+import { describe } from "./support/About.ts"
 import { type Cluster, makeCluster } from "./support/Cluster.ts"
 import { startLoad } from "./support/Load.ts"
 import { type Phase, phases } from "./support/Phases.ts"
@@ -172,24 +171,12 @@ const explain = (phase: Phase, { complaints, history }: Verdict) => {
   }
 }
 
-const describe = async (url: string) => {
-  const [about] = await onDatabase(
-    `${url}/postgres`,
-    (sql) => sql<{ version: string; fsync: string; commit: string }>`
-      select current_setting('server_version') as version, current_setting('fsync') as fsync,
-        current_setting('synchronous_commit') as commit`
-  )
-  // Where this is no checkout, nothing is said.
-  const { stdout: commit } = spawnSync("git", ["describe", "--always", "--dirty"], {
-    cwd: import.meta.dirname
-  })
+const introduce = async (url: string) => {
+  const { commit, durability, machine, versions } = await describe(url)
   const words = process.argv.slice(2)
   const command = ["node bench/chaos.ts", ...words, ...(values.seed === undefined ? ["--seed", seed] : [])]
-  say(`${command.join(" ")}   # ${commit.toString().trim()}, seed ${seed}`)
-  say(
-    `Node.js ${process.versions.node}; PostgreSQL ${about?.version}, fsync ${about?.fsync}, synchronous_commit ` +
-      `${about?.commit}; ${cpus().length} × ${cpus()[0]?.model.trim()}; lease ${leaseSeconds} s\n`
-  )
+  say(`${command.join(" ")}   # ${commit}, seed ${seed}`)
+  say(`${versions}; ${durability}; ${machine}; lease ${leaseSeconds} s\n`)
 }
 
 const main = async () => {
@@ -202,7 +189,7 @@ const main = async () => {
   for (const { name } of chosen) {
     if (!possible.some((phase) => phase.name === name)) note(`${name} is left out: the server is not ours`)
   }
-  await describe(url)
+  await introduce(url)
   const heads = [
     ...["phase", "faults", "promised of stored", "COMPLETED", "lost", "stuck", "FAILED", "without tools"],
     ...["calls", "repeated: killed", "lease lost", "SIGTERM", "unexcused", "journaled before"],

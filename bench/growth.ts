@@ -11,7 +11,6 @@
  * with nothing to do. The table's lines have a size beside the one before it.
  */
 import { parseArgs } from "node:util"
-import { onDatabase } from "../test/support/Durability.ts"
 import { cellsOf, type Found, find, headOf, tablesOf } from "./support/Growth.ts"
 import { parkedRuns, queuedRuns, workspaces } from "./support/growth/Backlogs.ts"
 import { longConversations, longStreams } from "./support/growth/Conversations.ts"
@@ -22,6 +21,7 @@ import { startHeldModel } from "./support/HeldModel.ts"
 import { median } from "./support/Laws.ts"
 import { head, line, type Measured, type Row, rowHead, rowLine, save, toRow } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
+import { prepareObserver } from "./support/Site.ts"
 
 const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
@@ -68,7 +68,7 @@ const rowsOf = ({ grows, law, of, samples, what, worst }: Found): ReadonlyArray<
 const { url: server } = await openServer(
   "-c shared_preload_libraries=pg_stat_statements -c pg_stat_statements.max=20000"
 )
-await onDatabase(`${server}/postgres`, (sql) => sql`create extension if not exists pg_stat_statements`)
+await prepareObserver(server)
 const all: Array<Found> = []
 const rows: Array<Row> = []
 for (const [name, law] of Object.entries(laws)) {

@@ -1,7 +1,16 @@
 import { onDatabase, sleep } from "../../test/support/Durability.ts"
 import { median, notFlat, type Sample, stepsOf } from "./Laws.ts"
 import { quantile, type Table, toText } from "./Report.ts"
-import { cpuMillisOf, type Filling, openSite, readBytesOf, residentOf, type Site, unlimited } from "./Site.ts"
+import {
+  cpuMillisOf,
+  type Filling,
+  observer,
+  openSite,
+  readBytesOf,
+  residentOf,
+  type Site,
+  unlimited
+} from "./Site.ts"
 
 /** Something done again and again at each size; `n` tells the times apart. */
 export interface Operation {
@@ -40,7 +49,10 @@ const statementsOf = async (server: string, { name }: Site): Promise<ReadonlyArr
     (sql) => sql<Statement>`
       select queryid::text as id, min(query) as text, sum(calls)::float8 as calls,
         sum(total_exec_time)::float8 as millis, sum(shared_blks_hit + shared_blks_read)::float8 as buffers
-      from pg_stat_statements where dbid = (select oid from pg_database where datname = ${name}) group by 1`
+      from pg_stat_statements
+      where dbid = (select oid from pg_database where datname = ${name})
+        and userid is distinct from (select oid from pg_roles where rolname = ${observer})
+      group by 1`
   )
 
 const since = (

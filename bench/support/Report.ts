@@ -1,12 +1,15 @@
 import { writeFileSync } from "node:fs"
 
+/** A number, or a few words where there is no one number: "0.4–3 s". */
+export type Amount = number | string
+
 /** One line of a benchmark: agentd beside what it is measured with, in the same unit and the same minutes. */
 export interface Measured {
   /** Without the unit: "GET /api/agents/{id}". */
   readonly what: string
-  readonly agentd: number
+  readonly agentd: Amount
   /** Left out where there is nothing to set it beside. */
-  readonly beside?: number | undefined
+  readonly beside?: Amount | undefined
   /** "req/s", "µs CPU", "ms p99" … of both. */
   readonly unit?: string | undefined
   /** What the ratio or the number is meant to be: "≥ 0.9×", "< 50 ms". */
@@ -42,12 +45,14 @@ export const quantile = (values: ReadonlyArray<number>, share: number): number =
 }
 
 export const toRow = (measured: Measured): Row => {
-  const ratio = measured.beside === undefined ? Number.NaN : measured.agentd / measured.beside
+  const { agentd, beside } = measured
+  const ratio = typeof agentd === "number" && typeof beside === "number" ? agentd / beside : Number.NaN
   return { ...measured, ratio: Number.isFinite(ratio) ? ratio : null }
 }
 
 /** Three digits that say something, and thousands apart: 8,598 and 306 and 22.8 and 0.44. */
-export const toText = (value: number | null | undefined): string => {
+export const toText = (value: Amount | null | undefined): string => {
+  if (typeof value === "string") return value
   if (value === undefined || value === null || !Number.isFinite(value)) return "–"
   const digits = value === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))
   return value.toLocaleString("en", { maximumFractionDigits: Math.min(3, digits) })

@@ -44,6 +44,22 @@ export const readBytesOf = (pid: number): number =>
 export const residentOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
 
+/** By this role a bench looks and seeds, so that what it asks for itself can be told from what the service asks for. */
+export const observer = "agentd_bench"
+
+/** The URL of a database for that role; `prepareObserver` makes it. */
+const observed = (url: string) => Object.assign(new URL(url), { username: observer }).href
+
+export const prepareObserver = async (server: string) => {
+  const find = `select from pg_roles where rolname = '${observer}'`
+  await onDatabase(`${server}/postgres`, (sql) =>
+    sql.unsafe(
+      `do $$ begin if not exists (${find}) then create role ${observer} superuser login; end if; end $$`
+    )
+  )
+  await onDatabase(`${server}/postgres`, (sql) => sql`create extension if not exists pg_stat_statements`)
+}
+
 /** Nodes on a database of its own on this server, with its first user. */
 export const openSite = async (server: string, { env, nodes: count, seed }: SiteOptions) => {
   const name = `bench_${randomBytes(6).toString("hex")}`
@@ -51,7 +67,7 @@ export const openSite = async (server: string, { env, nodes: count, seed }: Site
   const url = `${server}/${name}`
   const nodes = makeNodes(url, () => env)
   const account = await makeAccount(url, nodes)
-  const run = (statement: string) => onDatabase(url, (sql) => sql.unsafe(statement))
+  const run = (statement: string) => onDatabase(observed(url), (sql) => sql.unsafe(statement))
   if (seed !== undefined) {
     await seed({ workspaceId: account.workspaceId, run })
     await run("vacuum analyze")
@@ -67,7 +83,8 @@ export const openSite = async (server: string, { env, nodes: count, seed }: Site
     nodes,
     pids: () => Array.from({ length: count }, (_, node) => nodes.server(node).pid),
     run,
-    url
+    /** For this program's own looks. */
+    url: observed(url)
   }
 }
 

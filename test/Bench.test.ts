@@ -1,0 +1,136 @@
+import { describe, expect, it } from "@effect/vitest"
+import { notFlat, type Sample, stepsOf } from "../bench/support/Laws.ts"
+import { type Conditions, partOf, replaced } from "../bench/support/Page.ts"
+import { line, quantile, rowLine, toRow, toText } from "../bench/support/Report.ts"
+
+const sample = (size: number, some: Partial<Sample>): Sample => ({
+  size,
+  millis: [1],
+  statements: 3,
+  buffers: 10,
+  databaseMillis: 0.1,
+  cpuMillis: 0.5,
+  readBytes: 1_000,
+  ...some
+})
+
+describe("quantile", () => {
+  const hundred = Array.from({ length: 100 }, (_, n) => 100 - n)
+  it.each([
+    [hundred, 0, 1],
+    [hundred, 0.5, 50],
+    [hundred, 0.99, 99],
+    [hundred, 1, 100],
+    [[3, 1, 2], 0.5, 2],
+    [[7], 0.99, 7]
+  ] as const)("of %j at %d", (values, share, expected) => {
+    expect(quantile(values, share)).toBe(expected)
+  })
+  it("is none of none", () => {
+    expect(quantile([], 0.5)).toBeNaN()
+  })
+})
+
+describe("a line of a report", () => {
+  it.each([
+    [8_598, "8,598"],
+    [306.4, "306"],
+    [22.84, "22.8"],
+    [0.4444, "0.444"],
+    [0.00012, "0"],
+    [0, "0"],
+    [Number.NaN, "–"],
+    [undefined, "–"],
+    ["0.4 to 3 s", "0.4 to 3 s"]
+  ] as const)("shows %s as %s", (value, text) => {
+    expect(toText(value)).toBe(text)
+  })
+  it("has the ratio of both", () => {
+    const row = toRow({ what: "GET agent", agentd: 3_245, beside: 8_598, unit: "req/s" })
+    expect(rowLine(row)).toBe("| GET agent (req/s) | 3,245 | 8,598 | 0.377× |")
+  })
+  it.each([
+    [undefined, "| alone | 3 | – | – |"],
+    [0, "| alone | 3 | 0 | – |"],
+    ["much", "| alone | 3 | much | – |"]
+  ])("has no ratio to %s", (beside, text) => {
+    const row = toRow({ what: "alone", agentd: 3, beside })
+    expect(row.ratio).toBeNull()
+    expect(rowLine(row)).toBe(text)
+  })
+  it("is one line of as many cells, whatever is in them", () => {
+    expect(line("a|b", 1)).toBe("| a\\|b | 1 |")
+  })
+})
+
+describe("a law of growth", () => {
+  it("is the power of the size", () => {
+    const points = [10, 100, 10_000].map((size) => ({ size, value: size * 2 }))
+    expect(stepsOf(points)).toEqual([
+      { from: 10, to: 100, ratio: 10, exponent: 1 },
+      { from: 100, to: 10_000, ratio: 100, exponent: 1 }
+    ])
+  })
+  it.each([
+    ["nothing", {}, {}, []],
+    ["a level of an index more", { buffers: 400 }, { buffers: 600 }, []],
+    ["what nobody notices", { millis: [0.1], buffers: 1 }, { millis: [2], buffers: 100 }, []],
+    ["buffers", { buffers: 223 }, { buffers: 20_442 }, ["buffers"]],
+    ["from nothing", { buffers: 0 }, { buffers: 20_442 }, ["buffers"]],
+    ["time", { millis: [10, 9, 900] }, { millis: [30, 29, 31] }, ["millis"]],
+    ["what the service reads", {}, { readBytes: 320_000 }, ["readBytes"]]
+  ])("is told of %s", (_, few, many, expected) => {
+    expect(notFlat([sample(10_000, few), sample(100_000, few), sample(1_000_000, many)])).toEqual(expected)
+  })
+  it("needs two sizes", () => {
+    expect(notFlat([sample(1, { buffers: 1e6 })])).toEqual([])
+    expect(notFlat([])).toEqual([])
+  })
+})
+
+describe("the page", () => {
+  const conditions: Conditions = {
+    command: "npm run bench -- requests",
+    commit: "abc",
+    at: new Date("2026-11-22T17:05:59Z"),
+    minutes: 2.4,
+    loadBefore: 0.12,
+    loadAfter: 1.5,
+    machine: "2 × CPU",
+    versions: "Node.js 24",
+    durability: "fsync on"
+  }
+  const rows = [
+    toRow({ what: "GET", agentd: 1, beside: 2, unit: "req/s", goal: "≥ 0.9×" }),
+    toRow({ what: "runs: list, 10 beside 1", agentd: 1 })
+  ]
+  const part = partOf({ name: "requests", rows }, conditions)
+
+  it("says how a part was measured, and what came of it", () => {
+    expect(part).toBe(`<!-- requests: made by \`npm run bench\` -->
+\`npm run bench -- requests\`, 2026-11-22 17:05 UTC, abc, 2 minutes.
+2 × CPU; load 0.1 before, 1.5 after. Node.js 24; fsync on.
+
+| what | agentd | beside | ratio | goal |
+| --- | ---: | ---: | ---: | ---: |
+| GET (req/s) | 1 | 2 | 0.5× | ≥ 0.9× |
+| runs: list, 10 beside 1 | 1 | – | – |  |
+
+<!-- until here -->`)
+  })
+  it("shows a table in the stead of the rows that it tells better", () => {
+    const table = { title: "runs", head: ["what", "1", "10"], rows: [["list", "1 ms", "1 ms"]] }
+    const shown = partOf({ name: "requests", rows, tables: [table] }, conditions)
+    expect(shown).toContain("runs:\n\n| what | 1 | 10 |\n| --- | ---: | ---: |\n| list | 1 ms | 1 ms |\n")
+    expect(shown).not.toContain("runs: list")
+    expect(shown).toContain("| GET (req/s) |")
+  })
+  it("is written anew where that part is, and nowhere else", () => {
+    const empty = (name: string) => `<!-- ${name}: made by \`npm run bench\` -->\n<!-- until here -->`
+    const page = `# By hand\n${empty("streams")}\nmore\n${empty("requests")}\nthe end\n`
+    const written = replaced(page, "requests", part)
+    expect(written).toBe(`# By hand\n${empty("streams")}\nmore\n${part}\nthe end\n`)
+    expect(replaced(written, "requests", part)).toBe(written)
+    expect(() => replaced(page, "growth", part)).toThrow("no place for growth")
+  })
+})
