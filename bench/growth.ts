@@ -2,8 +2,8 @@
  * How time, statements and buffers grow with what there is: runs that are stored, queued and parked, workspaces, messages of
  * a conversation, events of a run, agents, cron jobs and memory entries; and with nodes.
  *
- *   node bench/growth.ts [--quick] [--times N] [--json FILE] [stored] [queued] [parked] [workspaces] [messages] [events]
- *     [resources] [nodes]
+ *   node bench/growth.ts [--quick] [--times N] [--json FILE] [stored] [queued] [parked] [workspaces] [messages]
+ *     [conversations] [events] [resources] [nodes]
  *
  * Each size has a database of its own, filled by SQL, and a node; each operation is done N times (30), at one size after the
  * other in turn. It brings its own PostgreSQL (`initdb` and `pg_ctl` in PATH) with fsync on. What of an operation grows is
@@ -13,7 +13,7 @@
 import { parseArgs } from "node:util"
 import { cellsOf, type Found, find, headOf, tablesOf } from "./support/Growth.ts"
 import { parkedRuns, queuedRuns, workspaces } from "./support/growth/Backlogs.ts"
-import { longConversations, longStreams } from "./support/growth/Conversations.ts"
+import { longConversations, longStreams, storedConversations } from "./support/growth/Conversations.ts"
 import { measureNodes } from "./support/growth/Nodes.ts"
 import { resources } from "./support/growth/Resources.ts"
 import { storedRuns } from "./support/growth/StoredRuns.ts"
@@ -41,6 +41,7 @@ const laws = {
   parked: parkedRuns,
   workspaces,
   messages: longConversations(model.env),
+  conversations: storedConversations,
   events: longStreams,
   resources
 }

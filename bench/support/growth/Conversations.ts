@@ -1,5 +1,5 @@
 import type { Law } from "../Growth.ts"
-import { ask, idOf, idSql, listed, say } from "./Operations.ts"
+import { ask, idOf, idSql, listed, say, untilNone } from "./Operations.ts"
 
 /** As many as operations and repetitions need of each length: what is said in one does not lengthen another. */
 const conversations = 70
@@ -91,6 +91,56 @@ export const longStreams: Law = {
       what: "GET all events",
       run: async (site) =>
         void (await (await site.client(0).request("GET", `/api/runs/${idOf("run", 1)}/events`)).text())
+    }
+  ]
+}
+
+/** Conversations of a workspace with two messages each, a hundredth of them with one agent. */
+export const storedConversations: Law = {
+  name: "conversations stored",
+  of: "conversations",
+  sizes: [1_000, 10_000, 100_000],
+  few: [1_000, 10_000],
+  seed:
+    (size) =>
+    async ({ run, workspaceId }) => {
+      await run(`insert into agents (id, workspace_id, name, is_active, created_at, updated_at)
+        select ${idSql("agent", "n")}, '${workspaceId}', 'Agent ' || n, true, now(), now() from generate_series(1, 100) n`)
+      await run(
+        `insert into projects (id, workspace_id, name, created_at) values ('proj_1', '${workspaceId}', 'P', now())`
+      )
+      await run(`insert into conversations (id, workspace_id, project_id, title, agent_id, owner_id, created_at, updated_at)
+        select ${idSql("conv", "n")}, '${workspaceId}', case when n <= 10 then 'proj_1' end, 'Conversation ' || n,
+          ${idSql("agent", "1 + n % 100")}, created_by, at, at
+        from (select n, now() - (${size} - n) * interval '1 second' as at from generate_series(1, ${size}) n) given,
+          workspaces where workspaces.id = '${workspaceId}'`)
+      await run(`insert into messages (id, conversation_id, role, content, created_at)
+        select 'msg_' || c || '_' || m, ${idSql("conv", "c")}, case when m = 1 then 'USER' else 'ASSISTANT' end,
+          repeat('some words ', 18), now()
+        from generate_series(1, ${size}) c, generate_series(1, 2) m order by c, m`)
+    },
+  operations: (size) => [
+    { what: "GET conversations, limit 50", run: listed("/api/chat/conversations", "&limit=50") },
+    {
+      what: "GET conversations, limit 50, offset of a half",
+      run: listed("/api/chat/conversations", `&limit=50&offset=${size / 2}`)
+    },
+    {
+      what: "GET conversations of a project that has ten",
+      run: listed("/api/chat/conversations", "&limit=50&projectId=proj_1")
+    },
+    {
+      what: "a message that begins a conversation, to its last event",
+      run: async (site) => (await say(site, { content: "hello", selectedProvider: "offline" })).whole
+    },
+    {
+      what: "DELETE an agent with a hundredth of the conversations, till it is gone",
+      most: 1,
+      run: async (site) => {
+        const agent = idOf("agent", 42)
+        await ask(site, "DELETE", `/api/agents/${agent}`)
+        await untilNone(site, `select count(*)::int as count from agents where id = '${agent}'`)
+      }
     }
   ]
 }

@@ -16,6 +16,10 @@ const crud = (
     what: `GET ${path}, limit 50, after the middle`,
     run: listed(path, `&limit=50&after=${idOf(prefix, size / 2)}`)
   },
+  {
+    what: `GET ${path}, limit 50, of a project that has ten`,
+    run: listed(path, "&limit=50&projectId=proj_1")
+  },
   { what: `GET ${path}/{id}`, run: (site, n) => ask(site, "GET", `${path}/${idOf(prefix, size - n)}`) },
   {
     what: `POST ${path}`,
@@ -40,14 +44,19 @@ const seed: Law["seed"] =
   (size) =>
   async ({ run, workspaceId }) => {
     const from = `from (select n, now() - (${size} - n) * interval '1 second' as at from generate_series(1, ${size}) n) given`
-    await run(`insert into agents (id, workspace_id, name, description, is_active, created_at, updated_at)
-      select ${idSql("agent", "n")}, '${workspaceId}', 'Agent ' || n, repeat('x', 200), true, at, at ${from}`)
-    await run(`insert into cron_jobs (id, workspace_id, agent_id, name, schedule, timezone, prompt, is_active, next_fire_at,
+    // Of each the last ones, which lists from the first on meet behind all others.
+    const project = `case when n > ${size} - 10 then 'proj_1' end`
+    await run(
+      `insert into projects (id, workspace_id, name, created_at) values ('proj_1', '${workspaceId}', 'P', now())`
+    )
+    await run(`insert into agents (id, workspace_id, project_id, name, description, is_active, created_at, updated_at)
+      select ${idSql("agent", "n")}, '${workspaceId}', ${project}, 'Agent ' || n, repeat('x', 200), true, at, at ${from}`)
+    await run(`insert into cron_jobs (id, workspace_id, project_id, agent_id, name, schedule, timezone, prompt, is_active, next_fire_at,
         created_at, updated_at)
-      select ${idSql("cron", "n")}, '${workspaceId}', ${idSql("agent", "n")}, 'Job ' || n, '@yearly', 'UTC', repeat('p', 200),
+      select ${idSql("cron", "n")}, '${workspaceId}', ${project}, ${idSql("agent", "n")}, 'Job ' || n, '@yearly', 'UTC', repeat('p', 200),
         true, now() + interval '1 day' + n * interval '1 second', at, at ${from}`)
-    await run(`insert into memory_entries (id, workspace_id, key, value, category, created_at, updated_at)
-      select ${idSql("mem", "n")}, '${workspaceId}', 'key ' || n, 'common words and the rare number' || n || repeat(' more', 30),
+    await run(`insert into memory_entries (id, workspace_id, project_id, key, value, category, created_at, updated_at)
+      select ${idSql("mem", "n")}, '${workspaceId}', ${project}, 'key ' || n, 'common words and the rare number' || n || repeat(' more', 30),
         'category ' || n % 100, at, at ${from}`)
   }
 
