@@ -11,6 +11,7 @@ import { endOfMade, isUsable, looksLikeToken, type Token, tokenPrefix } from "..
 import { Auth } from "../Services/Auth.ts"
 import { now } from "../Services/CurrentTime.ts"
 import { Ids } from "../Services/Ids.ts"
+import { Rights } from "../Services/Rights.ts"
 import { TokenRepo } from "../Services/TokenRepo.ts"
 import * as Rates from "./Auth/Rates.ts"
 
@@ -22,6 +23,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const ids = yield* Ids
     const random = yield* SecureRandom.SecureRandom
+    const rights = yield* Rights
     const tokens = yield* TokenRepo
     const refused = new Unauthenticated({ error: "a valid bearer token or session cookie is required" })
 
@@ -41,7 +43,7 @@ export const layer = Layer.effect(
       authenticate: Effect.fn("Auth.authenticate")(function* (secret) {
         const value = Redacted.value(secret)
         if (!looksLikeToken(value)) return yield* refused
-        const found = yield* tokens.findOwned(hashOf(value))
+        const found = yield* rights.owned(hashOf(value))
         if (Option.isNone(found) || !isUsable(found.value.token, yield* now)) return yield* refused
         const { token, user } = found.value
         return { ...user, token: { id: token.id, expiresAt: token.expiresAt } }

@@ -8,6 +8,7 @@ import type { User } from "../Schemas/User.ts"
 import type { Role } from "../Schemas/Workspace.ts"
 import { audited } from "./Audited.ts"
 import * as RequestFacts from "./RequestFacts.ts"
+import { Rights } from "./Rights.ts"
 import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
 /** Refuses what an owner alone may do, which the audit log tells. */
@@ -28,14 +29,21 @@ export const roleOf = (
   id: UserId
 ) => role(workspaceId, id).pipe(audited("member.join", { workspaceId, id }))
 
-/** What a user may see, decided in one place (CONTRACT.md section 2, 403 and 404). */
+/**
+ * What a user may see, decided in one place (CONTRACT.md section 2, 403 and 404). What any member may do is decided by
+ * `Rights`; of what an owner alone may do the database is asked.
+ */
 export class Access extends Context.Service<
   Access,
   {
     /** For a workspace that the caller named: `Forbidden` also when there is no such workspace. */
     readonly member: (user: User, id: WorkspaceId) => Effect.Effect<Role, Forbidden | Unavailable>
-    /** For what an owner alone may do in a workspace that the caller named. */
-    readonly owner: (user: User, id: WorkspaceId) => Effect.Effect<void, Forbidden | Unavailable>
+    /** For what an owner alone may do in a workspace that the caller named, which `error` tells who is none. */
+    readonly owner: (
+      user: User,
+      id: WorkspaceId,
+      error?: string
+    ) => Effect.Effect<void, Forbidden | Unavailable>
     /** As `visible`, for what an owner alone may do with it: `Forbidden` for other members. */
     readonly owned: <A extends { readonly workspaceId: WorkspaceId }>(
       user: User,
@@ -56,36 +64,40 @@ export class Access extends Context.Service<
   static readonly layer = Layer.effect(
     Access,
     Effect.gen(function* () {
+      const rights = yield* Rights
       const workspaces = yield* WorkspaceRepo
-      const member = Effect.fn("Access.member")(function* (user: User, id: WorkspaceId) {
-        yield* RequestFacts.tell({ workspaceId: id })
-        const role = yield* roleOf(workspaces, id, user.id)
-        if (Option.isSome(role)) return role.value
-        return yield* notMember
-      })
-      const seen = Effect.fnUntraced(function* <A extends { readonly workspaceId: WorkspaceId }>(
+      const ofMember = (roles: Pick<WorkspaceRepo["Service"], "role">) => (user: User, id: WorkspaceId) =>
+        Effect.flatMap(
+          Effect.andThen(RequestFacts.tell({ workspaceId: id }), roleOf(roles, id, user.id)),
+          (role): Effect.Effect<Role, Forbidden> =>
+            Option.isSome(role) ? Effect.succeed(role.value) : notMember
+        )
+      const exactly = ofMember(workspaces)
+      const seen = <A extends { readonly workspaceId: WorkspaceId }>(
+        roles: Pick<WorkspaceRepo["Service"], "role">,
         user: User,
         kind: string,
         resource: Option.Option<A>
-      ) {
-        if (Option.isNone(resource)) return yield* notFound(kind)
+      ) => {
+        if (Option.isNone(resource)) return notFound(kind)
         const { workspaceId } = resource.value
-        yield* RequestFacts.tell({ workspaceId })
-        const role = yield* roleOf(workspaces, workspaceId, user.id)
-        return Option.isSome(role) ? { found: resource.value, role: role.value } : yield* notFound(kind)
-      })
+        return Effect.flatMap(
+          Effect.andThen(RequestFacts.tell({ workspaceId }), roleOf(roles, workspaceId, user.id)),
+          (role) =>
+            Option.isSome(role) ? Effect.succeed({ found: resource.value, role: role.value }) : notFound(kind)
+        )
+      }
       return Access.of({
-        member,
-        owner: Effect.fn("Access.owner")(function* (user: User, id: WorkspaceId) {
-          if ((yield* member(user, id)) !== "owner") return yield* onlyOwner(id)
+        member: ofMember(rights),
+        owner: Effect.fnUntraced(function* (user, id, error) {
+          if ((yield* exactly(user, id)) !== "owner") return yield* onlyOwner(id, error)
         }),
-        owned: Effect.fn("Access.owned")(function* (user, kind, resource) {
-          const { found, role } = yield* seen(user, kind, resource)
+        owned: Effect.fnUntraced(function* (user, kind, resource) {
+          const { found, role } = yield* seen(workspaces, user, kind, resource)
           return role === "owner" ? found : yield* onlyOwner(found.workspaceId)
         }),
-        visible: Effect.fn("Access.visible")((user, kind, resource) =>
-          Effect.map(seen(user, kind, resource), ({ found }) => found)
-        )
+        visible: (user, kind, resource) =>
+          Effect.map(seen(rights, user, kind, resource), ({ found }) => found)
       })
     })
   )

@@ -11,9 +11,9 @@ import {
   notFound,
   type Unavailable
 } from "../Schemas/Errors.ts"
-import type { AgentId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { AgentId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
-import { Access, onlyOwner } from "./Access.ts"
+import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { audited } from "./Audited.ts"
 import { now } from "./CurrentTime.ts"
@@ -23,8 +23,7 @@ import type { WorkspaceFilter } from "./Pages.ts"
 import { orUnknown, References } from "./References.ts"
 import { Settings } from "./Settings.ts"
 
-const onlyOwnerSetsKeys = (workspaceId: WorkspaceId) =>
-  onlyOwner(workspaceId, "providerKeyId: only an owner of the workspace may set it")
+const onlyOwnerSetsKeys = "providerKeyId: only an owner of the workspace may set it"
 
 /** What a caller does with agents (specification, Agents). */
 export class Agents extends Context.Service<
@@ -65,9 +64,9 @@ export class Agents extends Context.Service<
       return Agents.of({
         get,
         create: Effect.fn("Agents.create")(function* (user, input) {
-          const role = yield* access.member(user, input.workspaceId)
-          if (input.providerKeyId != null && role !== "owner")
-            return yield* onlyOwnerSetsKeys(input.workspaceId)
+          yield* input.providerKeyId == null
+            ? access.member(user, input.workspaceId)
+            : access.owner(user, input.workspaceId, onlyOwnerSetsKeys)
           yield* references.resolve(input.workspaceId, input)
           const at = yield* now
           const agent = {
@@ -96,8 +95,7 @@ export class Agents extends Context.Service<
         update: Effect.fn("Agents.update")(function* (user, id, patch) {
           const agent = yield* get(user, id)
           if (patch.providerKeyId !== undefined && patch.providerKeyId !== agent.providerKeyId) {
-            const role = yield* access.member(user, agent.workspaceId)
-            if (role !== "owner") return yield* onlyOwnerSetsKeys(agent.workspaceId)
+            yield* access.owner(user, agent.workspaceId, onlyOwnerSetsKeys)
           }
           yield* references.resolve(agent.workspaceId, { providerKeyId: patch.providerKeyId })
           const updated = yield* orUnknown(

@@ -3,11 +3,12 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import { RunId } from "../Schemas/Ids.ts"
+import { RunId, UserId } from "../Schemas/Ids.ts"
 
 /**
  * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one.
  * `watch`: somebody reads its events. `events`: it told more. `cron`: a cron job may be due sooner than it was.
+ * `rights`: this user may do less than before, or other things; the database says so itself (migration 28).
  */
 export const Signal = Schema.Union([
   Schema.Struct({ type: Schema.Literal("cron") }),
@@ -15,7 +16,8 @@ export const Signal = Schema.Union([
     type: Schema.Literal("runs"),
     kind: Schema.optionalKey(Schema.Literals(["task", "turn"]))
   }),
-  Schema.Struct({ type: Schema.Literals(["run", "watch", "events"]), id: RunId })
+  Schema.Struct({ type: Schema.Literals(["run", "watch", "events"]), id: RunId }),
+  Schema.Struct({ type: Schema.Literal("rights"), userId: UserId })
 ])
 export type Signal = typeof Signal.Type
 

@@ -8,6 +8,12 @@ import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { OwnedToken, Reading, Token } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 
+/** A token, and the user whose it is. */
+export interface TokenOwner {
+  readonly token: Token
+  readonly user: User
+}
+
 /** Bearer tokens, by the hash of their secret. */
 export class TokenRepo extends Context.Service<
   TokenRepo,
@@ -22,9 +28,7 @@ export class TokenRepo extends Context.Service<
     /** At most one: hashes are unique. Also expired and revoked ones. */
     readonly findByHash: (hash: string) => Effect.Effect<Option.Option<Token>, Unavailable>
     /** As `findByHash`, with the user whose token it is; none where that user is disabled or gone. */
-    readonly findOwned: (
-      hash: string
-    ) => Effect.Effect<Option.Option<{ readonly token: Token; readonly user: User }>, Unavailable>
+    readonly findOwned: (hash: string) => Effect.Effect<Option.Option<TokenOwner>, Unavailable>
     /** Those that are neither revoked nor expired at `now`, oldest first. */
     readonly list: (userId: UserId, now: Date) => Effect.Effect<ReadonlyArray<Token>, Unavailable>
     /**

@@ -24,6 +24,7 @@ import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
 import * as QuotaRepo from "../../contract/QuotaRepo.ts"
 import * as References from "../../contract/References.ts"
 import * as RemovalRepo from "../../contract/RemovalRepo.ts"
+import * as Rights from "../../contract/Rights.ts"
 import * as RunClaims from "../../contract/RunClaims.ts"
 import * as RunCounts from "../../contract/RunCounts.ts"
 import * as RunEnds from "../../contract/RunEnds.ts"
@@ -70,6 +71,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   AuditRepo: [AuditRepo],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],
   QuotaRepo: [QuotaRepo],
+  Rights: [Rights],
   Transaction: [Transaction],
   SealedRepo: [SealedRepo],
   // With transactions.

@@ -24,6 +24,7 @@ import * as Quotas from "./migrations/0020_quotas.ts"
 import * as Audit from "./migrations/0021_audit.ts"
 import * as CronMakers from "./migrations/0022_cron_makers.ts"
 import * as Invitations from "./migrations/0023_invitations.ts"
+import * as Rights from "./migrations/0028_rights.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -54,7 +55,8 @@ const migrations = {
   "0020_quotas": migration(Quotas.statements),
   "0021_audit": migration(Audit.statements),
   "0022_cron_makers": migration(CronMakers.statements),
-  "0023_invitations": migration(Invitations.statements)
+  "0023_invitations": migration(Invitations.statements),
+  "0028_rights": migration(Rights.statements)
 }
 
 /** The number of the last one. */
