@@ -40,7 +40,7 @@ export const layer = Layer.effect(
     })
 
     return Auth.of({
-      authenticate: Effect.fn("Auth.authenticate")(function* (secret) {
+      authenticate: Effect.fnUntraced(function* (secret) {
         const value = Redacted.value(secret)
         if (!looksLikeToken(value)) return yield* refused
         const found = yield* rights.owned(hashOf(value))
@@ -48,16 +48,16 @@ export const layer = Layer.effect(
         const { token, user } = found.value
         return { ...user, token: { id: token.id, expiresAt: token.expiresAt } }
       }),
-      revoke: Effect.fn("Auth.revoke")(function* (userId, secret) {
+      revoke: Effect.fnUntraced(function* (userId, secret) {
         const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))
         if (Option.isSome(token)) yield* tokens.revoke(userId, token.value.id, yield* now)
       }),
-      issue: Effect.fn("Auth.issue")(function* (options) {
+      issue: Effect.fnUntraced(function* (options) {
         const made = yield* make({ ...options, parentId: null })
         yield* Effect.catchTag(tokens.insert(made.token), "PlanLimitExceeded", Effect.die)
         return made
       }),
-      issueBy: Effect.fn("Auth.issueBy")(function* (caller, { expiresAt, most, name }) {
+      issueBy: Effect.fnUntraced(function* (caller, { expiresAt, most, name }) {
         const { id: parentId } = caller.token
         const end = endOfMade(expiresAt, caller.token)
         const made = yield* make({ userId: caller.id, name, expiresAt: end, parentId })

@@ -47,6 +47,9 @@ export class Serving extends Context.Service<Serving, { readonly begin: Effect.E
   "agentd/Layers/Runtime/Serving"
 ) {}
 
+/** Nobody reads spans: none are made. Whatever will export them switches them on here. */
+const layerTracing = Layer.succeed(References.TracerEnabled, false)
+
 /**
  * Runs the program until it ends or is told to stop (SIGTERM, SIGINT: exit code 0 for a service, 130 for a
  * command, which is not done then). A failure is one sentence on standard error and exit code 1; a defect is
@@ -61,7 +64,7 @@ export const runMain = <A, E>(
     serves = true
   })
   const main = Effect.provideService(program, Serving, { begin })
-  NodeRuntime.runMain(main.pipe(Effect.provide(layerLogger), Effect.tapCause(report)), {
+  NodeRuntime.runMain(main.pipe(Effect.provide([layerLogger, layerTracing]), Effect.tapCause(report)), {
     disableErrorReporting: true,
     teardown: (exit, onExit) =>
       Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && serves

@@ -57,13 +57,13 @@ export class Agents extends Context.Service<
       const repo = yield* AgentRepo
       const { quotas } = yield* Settings
 
-      const get = Effect.fn("Agents.get")(function* (user: User, id: AgentId) {
+      const get = Effect.fnUntraced(function* (user: User, id: AgentId) {
         return yield* access.visible(user, "agent", yield* repo.find(id))
       })
 
       return Agents.of({
         get,
-        create: Effect.fn("Agents.create")(function* (user, input) {
+        create: Effect.fnUntraced(function* (user, input) {
           yield* input.providerKeyId == null
             ? access.member(user, input.workspaceId)
             : access.owner(user, input.workspaceId, onlyOwnerSetsKeys)
@@ -83,16 +83,16 @@ export class Agents extends Context.Service<
           }
           return yield* orUnknown(repo.insert(agent, quotas.agents).pipe(audited("agent.create", agent)))
         }),
-        list: Effect.fn("Agents.list")(function* (user, filter) {
+        list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* Listing.ofPages(repo, filter, filter)
         }),
-        remove: Effect.fn("Agents.remove")(function* (user, id) {
+        remove: Effect.fnUntraced(function* (user, id) {
           const agent = yield* get(user, id)
           if (!(yield* repo.remove(id).pipe(audited("agent.delete", agent)))) return yield* notFound("agent")
         }),
-        update: Effect.fn("Agents.update")(function* (user, id, patch) {
+        update: Effect.fnUntraced(function* (user, id, patch) {
           const agent = yield* get(user, id)
           if (patch.providerKeyId !== undefined && patch.providerKeyId !== agent.providerKeyId) {
             yield* access.owner(user, agent.workspaceId, onlyOwnerSetsKeys)

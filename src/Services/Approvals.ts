@@ -43,11 +43,11 @@ export class Approvals extends Context.Service<
       })
 
       return Approvals.of({
-        list: Effect.fn("Approvals.list")(function* (user, filter) {
+        list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           return (yield* repo.waiting(filter)).map(toApproval)
         }),
-        decide: Effect.fn("Approvals.decide")(function* (user, id, { decision, reason }) {
+        decide: Effect.fnUntraced(function* (user, id, { decision, reason }) {
           const approval = yield* visible(user, id)
           const deciding = repo.decide(id, {
             status: decision === "approve" ? "APPROVED" : "REJECTED",

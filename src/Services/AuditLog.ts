@@ -41,7 +41,7 @@ export class AuditLog extends Context.Service<
       const access = yield* Access
       const repo = yield* AuditRepo
       return AuditLog.of({
-        list: Effect.fn("AuditLog.list")(function* (user, { after = null, limit, workspaceId }) {
+        list: Effect.fnUntraced(function* (user, { after = null, limit, workspaceId }) {
           yield* access.owner(user, workspaceId)
           const found = yield* repo.list({ workspaceId, after, limit: limit + 1 })
           const entries = found.slice(0, limit)

@@ -118,7 +118,7 @@ export class Chat extends Context.Service<
       const resolve = yield* makeResolve
       const store = yield* makeStore
 
-      const send = Effect.fn("Chat.send")(function* (user: User, input: SendMessage) {
+      const send = Effect.fnUntraced(function* (user: User, input: SendMessage) {
         yield* access.member(user, input.workspaceId)
         const { agent, existing } = yield* resolve(input)
         const turn = newTurn({
@@ -156,16 +156,16 @@ export class Chat extends Context.Service<
           )
           return Effect.uninterruptible(readers.open(caller, input.workspaceId, 0, sent))
         },
-        list: Effect.fn("Chat.list")(function* (user, filter) {
+        list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* conversations.list(filter)
         }),
-        get: Effect.fn("Chat.get")(function* (user, id, part = {}) {
+        get: Effect.fnUntraced(function* (user, id, part = {}) {
           const { messages: _, ...conversation } = toConversation(yield* visible(user, id), [])
           return { conversation, messages: yield* messagesOf(id, part) }
         }),
-        remove: Effect.fn("Chat.remove")(function* (user, id) {
+        remove: Effect.fnUntraced(function* (user, id) {
           const conversation = yield* visible(user, id)
           if (conversation.ownerId !== user.id) {
             return yield* new Forbidden({ error: "only the owner of a conversation may delete it" })
@@ -202,7 +202,7 @@ const makeResolve = Effect.gen(function* () {
   const agents = yield* AgentRepo
   const references = yield* References
 
-  return Effect.fn("Chat.resolve")(function* (input: SendMessage) {
+  return Effect.fnUntraced(function* (input: SendMessage) {
     const resolved = yield* references.resolve(input.workspaceId, input)
     const existing = resolved.conversation
     if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {

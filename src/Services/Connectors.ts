@@ -98,7 +98,7 @@ export class Connectors extends Context.Service<
 
       return Connectors.of({
         ...(yield* makeLooking(visible)),
-        create: Effect.fn("Connectors.create")(function* (user, input) {
+        create: Effect.fnUntraced(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, { projectId: input.projectId })
           yield* requireUsable(
@@ -117,12 +117,12 @@ export class Connectors extends Context.Service<
           )
           return toConnector(connector)
         }),
-        list: Effect.fn("Connectors.list")(function* (user, filter) {
+        list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* Listing.ofPages(repo, filter, filter)
         }),
-        get: Effect.fn("Connectors.get")(function* (user, id) {
+        get: Effect.fnUntraced(function* (user, id) {
           return toConnector(yield* visible(user, id))
         }),
         update: Effect.fn("Connectors.update")((user, id, patch) =>
@@ -154,7 +154,7 @@ export class Connectors extends Context.Service<
             })
           )
         ),
-        remove: Effect.fn("Connectors.remove")(function* (user, id) {
+        remove: Effect.fnUntraced(function* (user, id) {
           const connector = yield* visible(user, id)
           if (!(yield* repo.remove(id).pipe(audited("connector.delete", connector))))
             return yield* notFound("connector")
@@ -172,20 +172,20 @@ const makeLooking = Effect.fnUntraced(function* (
   const repo = yield* ConnectorRepo
   const toolSource = yield* ToolSource
 
-  const health = Effect.fn("Connectors.health")(function* (user: User, id: ConnectorId) {
+  const health = Effect.fnUntraced(function* (user: User, id: ConnectorId) {
     const connector = yield* visible(user, id)
     return toHealth(connector, Option.getOrUndefined(yield* repo.health(id)))
   })
 
   return {
     health,
-    check: Effect.fn("Connectors.check")(function* (user: User, id: ConnectorId) {
+    check: Effect.fnUntraced(function* (user: User, id: ConnectorId) {
       const connector = yield* visible(user, id)
       if (hasSealed(connector)) yield* notes.looked(connector)
       yield* toolSource.check(connector)
       return yield* health(user, id)
     }),
-    tools: Effect.fn("Connectors.tools")(function* (user: User, id: ConnectorId) {
+    tools: Effect.fnUntraced(function* (user: User, id: ConnectorId) {
       const connector = yield* visible(user, id)
       if (hasSealed(connector)) yield* notes.looked(connector)
       const tools = yield* toolSource.ofConnector(connector)

@@ -110,7 +110,7 @@ export class CronJobs extends Context.Service<
       })
 
       return CronJobs.of({
-        create: Effect.fn("CronJobs.create")(function* (user, input) {
+        create: Effect.fnUntraced(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, input)
           const at = yield* now
@@ -123,31 +123,31 @@ export class CronJobs extends Context.Service<
           yield* signals.publish({ type: "cron" })
           return toCronJob(job)
         }),
-        get: Effect.fn("CronJobs.get")(function* (user, id) {
+        get: Effect.fnUntraced(function* (user, id) {
           return toCronJob(yield* visible(user, id))
         }),
-        fires: Effect.fn("CronJobs.fires")(function* (user, id, pages) {
+        fires: Effect.fnUntraced(function* (user, id, pages) {
           yield* visible(user, id)
           return (yield* fires.list({ ...pages, cronJobId: id })).map(toCronFire)
         }),
-        remove: Effect.fn("CronJobs.remove")(function* (user, id) {
+        remove: Effect.fnUntraced(function* (user, id) {
           const job = yield* visible(user, id)
           if (!(yield* repo.remove(id).pipe(audited("cron_job.delete", job))))
             return yield* notFound("cron job")
         }),
-        list: Effect.fn("CronJobs.list")(function* (user, filter) {
+        list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* Listing.ofPages(repo, filter, filter)
         }),
-        maker: Effect.fn("CronJobs.maker")(function* (user, id) {
+        maker: Effect.fnUntraced(function* (user, id) {
           const job = yield* visible(user, id)
           if (job.createdBy === null) return toCronJobMaker(job, undefined)
           const profile = yield* workspaces.profile(job.workspaceId, job.createdBy)
           return toCronJobMaker(job, Option.getOrUndefined(profile))
         }),
         ...changes,
-        preview: Effect.fn("CronJobs.preview")(function* (input) {
+        preview: Effect.fnUntraced(function* (input) {
           const after = input.after ?? (yield* now)
           const { count = defaultPreviewCount, schedule, timezone = defaultTimezone } = input
           const found = [...(yield* instants(schedule, timezone, after, Math.min(count, portion)))]

@@ -47,12 +47,12 @@ export class Memory extends Context.Service<
       const references = yield* References
       const repo = yield* MemoryRepo
       const { quotas } = yield* Settings
-      const get = Effect.fn("Memory.get")(function* (user: User, id: MemoryEntryId) {
+      const get = Effect.fnUntraced(function* (user: User, id: MemoryEntryId) {
         return yield* access.visible(user, "memory entry", yield* repo.find(id))
       })
       return Memory.of({
         get,
-        upsert: Effect.fn("Memory.upsert")(function* (user, input) {
+        upsert: Effect.fnUntraced(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           yield* references.resolve(input.workspaceId, { projectId: input.projectId })
           const entry = {
@@ -69,12 +69,12 @@ export class Memory extends Context.Service<
             .upsert(entry, quotas)
             .pipe(audited("memory.write", { workspaceId: input.workspaceId }))
         }),
-        list: Effect.fn("Memory.list")(function* (user, filter) {
+        list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, { projectId: filter.projectId })
           return yield* Listing.ofPages(repo, filter, filter)
         }),
-        remove: Effect.fn("Memory.remove")(function* (user, id) {
+        remove: Effect.fnUntraced(function* (user, id) {
           const entry = yield* get(user, id)
           if (!(yield* repo.remove(id).pipe(audited("memory.delete", entry))))
             return yield* notFound("memory entry")

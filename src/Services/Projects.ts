@@ -35,14 +35,14 @@ export class Projects extends Context.Service<
       const repo = yield* ProjectRepo
       const { quotas } = yield* Settings
       return Projects.of({
-        create: Effect.fn("Projects.create")(function* (user, { name, workspaceId }) {
+        create: Effect.fnUntraced(function* (user, { name, workspaceId }) {
           yield* access.member(user, workspaceId)
           const id = yield* ids.make<ProjectId>("project")
           const project = { id, workspaceId, name, createdAt: yield* now }
           yield* repo.insert(project, quotas.projects).pipe(audited("project.create", project))
           return project
         }),
-        list: Effect.fn("Projects.list")(function* (user, workspaceId) {
+        list: Effect.fnUntraced(function* (user, workspaceId) {
           yield* access.member(user, workspaceId)
           return yield* repo.list(workspaceId)
         })

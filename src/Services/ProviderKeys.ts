@@ -72,7 +72,7 @@ export class ProviderKeys extends Context.Service<
       })
 
       return ProviderKeys.of({
-        create: Effect.fn("ProviderKeys.create")(function* (user, input) {
+        create: Effect.fnUntraced(function* (user, input) {
           yield* access.owner(user, input.workspaceId)
           const id = yield* ids.make<ProviderKeyId>("providerKey")
           const sealedApiKey =
@@ -96,11 +96,11 @@ export class ProviderKeys extends Context.Service<
           yield* transaction.atomically(insert(key)).pipe(Effect.catchTag("ReferenceGone", Effect.die))
           return toProviderKey(key)
         }),
-        list: Effect.fn("ProviderKeys.list")(function* (user, workspaceId) {
+        list: Effect.fnUntraced(function* (user, workspaceId) {
           yield* access.member(user, workspaceId)
           return (yield* repo.list(workspaceId)).map(toProviderKey)
         }),
-        remove: Effect.fn("ProviderKeys.remove")(function* (user, id) {
+        remove: Effect.fnUntraced(function* (user, id) {
           const { workspaceId } = yield* access.visible(user, "provider key", yield* repo.find(id))
           yield* access.owner(user, workspaceId)
           if (!(yield* repo.remove(id).pipe(audited("provider_key.delete", { workspaceId, id }))))

@@ -27,7 +27,7 @@ export class Quotas extends Context.Service<
       const { quotas } = yield* Settings
       const workspaces = yield* WorkspaceRepo
       return Quotas.of({
-        usage: Effect.fn("Quotas.usage")(function* (user, id) {
+        usage: Effect.fnUntraced(function* (user, id) {
           const role = yield* roleOf(workspaces, id, user.id)
           const counted = Option.isSome(role) ? yield* repo.count(id, user.id, yield* now) : Option.none()
           return Option.isSome(counted) ? usageOf(counted.value, quotas) : yield* notFound("workspace")

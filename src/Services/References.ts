@@ -79,7 +79,7 @@ export class References extends Context.Service<
             )
 
       return References.of({
-        resolve: Effect.fn("References.resolve")(function* (workspaceId, referred) {
+        resolve: Effect.fnUntraced(function* (workspaceId, referred) {
           yield* within(workspaceId, "projectId", referred.projectId, projects.find)
           yield* within(workspaceId, "cronJobId", referred.cronJobId, cronJobs.find)
           yield* within(workspaceId, "providerKeyId", referred.providerKeyId, providerKeys.find)

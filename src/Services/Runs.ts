@@ -129,7 +129,7 @@ export class Runs extends Context.Service<
         )
 
       return Runs.of({
-        create: Effect.fn("Runs.create")(function* (user, input) {
+        create: Effect.fnUntraced(function* (user, input) {
           yield* access.member(user, input.workspaceId)
           const { agent } = yield* references.resolve(input.workspaceId, input)
           yield* Effect.fromResult(requireActive(agent))
@@ -148,10 +148,10 @@ export class Runs extends Context.Service<
             Effect.catchTag("ReferenceGone", () => notFound("cron job"))
           )
         ),
-        get: Effect.fn("Runs.get")(function* (user, id) {
+        get: Effect.fnUntraced(function* (user, id) {
           return yield* detail(yield* visible(user, id))
         }),
-        cancel: Effect.fn("Runs.cancel")(function* (user, id) {
+        cancel: Effect.fnUntraced(function* (user, id) {
           const found = yield* visible(user, id)
           const cancelled = yield* repo.cancel(id, yield* now).pipe(audited("run.cancel", found))
           if (cancelled) {
@@ -164,13 +164,13 @@ export class Runs extends Context.Service<
           }
           return yield* detail(run)
         }),
-        events: Effect.fn("Runs.events")(function* (caller, id, after) {
+        events: Effect.fnUntraced(function* (caller, id, after) {
           const run = yield* visible(caller, id)
           if (yield* runEvents.isBehindEnd(run, after)) return Option.none()
           const events = Effect.sync(() => runEvents.follow(id, after))
           return Option.some(yield* readers.open(caller, run.workspaceId, after, events))
         }),
-        list: Effect.fn("Runs.list")(function* (user, filter) {
+        list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           yield* references.resolve(filter.workspaceId, {
             projectId: filter.projectId,

@@ -59,22 +59,22 @@ export class Tokens extends Context.Service<
       const most = (yield* Settings).quotas.tokens
       const inDays = (days: number) => Effect.map(now, (at) => new Date(at.getTime() + days * dayMillis))
       return Tokens.of({
-        create: Effect.fn("Tokens.create")(function* (caller, { expiresInDays, name }) {
+        create: Effect.fnUntraced(function* (caller, { expiresInDays, name }) {
           const expiresAt = expiresInDays == null ? null : yield* inDays(expiresInDays)
           const { secret, token } = yield* auth
             .issueBy(caller, { name, expiresAt, most })
             .pipe(audited("token.create", { userId: caller.id }))
           return { ...toTokenView(token), token: Redacted.value(secret) }
         }),
-        list: Effect.fn("Tokens.list")(function* (user) {
+        list: Effect.fnUntraced(function* (user) {
           return (yield* repo.list(user.id, yield* now)).map(toTokenView)
         }),
-        remove: Effect.fn("Tokens.remove")(function* (user, id) {
+        remove: Effect.fnUntraced(function* (user, id) {
           const of = { userId: user.id, id }
           if (!(yield* repo.revoke(user.id, id, yield* now).pipe(audited("token.revoke", of))))
             return yield* notFound("token")
         }),
-        startSession: Effect.fn("Tokens.startSession")(function* (caller) {
+        startSession: Effect.fnUntraced(function* (caller) {
           const asked = yield* inDays(sessionDays)
           const { secret, token } = yield* auth
             .issueBy(caller, { name: "browser session", expiresAt: asked, most })

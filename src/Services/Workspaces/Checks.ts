@@ -13,7 +13,7 @@ export const makeChecks = Effect.gen(function* () {
   const keys = yield* ProviderKeyRepo
   const repo = yield* WorkspaceRepo
 
-  const get = Effect.fn("Workspaces.get")(function* (user: User, id: WorkspaceId) {
+  const get = Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
     const role = yield* roleOf(repo, id, user.id)
     const workspace = yield* repo.find(id)
     return Option.isSome(role) && Option.isSome(workspace)

@@ -34,7 +34,7 @@ export const makeMembers = Effect.gen(function* () {
   const invitations = newBuckets(invitationRate)
 
   return {
-    members: Effect.fn("Workspaces.members")(function* (user: User, id: WorkspaceId) {
+    members: Effect.fnUntraced(function* (user: User, id: WorkspaceId) {
       yield* get(user, id)
       return (yield* repo.members(id)).map(toMember)
     }),
