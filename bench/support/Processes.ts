@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import type { Socket } from "node:net"
-import { sleep } from "../../test/support/Durability.ts"
+import * as Effect from "effect/Effect"
+import { onDatabase, sleep } from "../../test/support/Durability.ts"
 
 /** What a file or link of /proc says; empty where the process is gone, or this is no Linux. */
 const told = (read: () => string) => {
@@ -13,8 +14,9 @@ const told = (read: () => string) => {
 
 const textOf = (path: string) => told(() => readFileSync(path, "utf8"))
 
-const children = (): ReadonlyArray<number> =>
-  (textOf(`/proc/${process.pid}/task/${process.pid}/children`).match(/\d+/g) ?? []).map(Number)
+const childrenOf = (pid: number): ReadonlyArray<number> =>
+  (textOf(`/proc/${pid}/task/${pid}/children`).match(/\d+/g) ?? []).map(Number)
+const children = () => childrenOf(process.pid)
 
 const address = (port = 0) => `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`
 
@@ -33,16 +35,36 @@ export const clientOf = ({ localPort, remotePort }: Socket): number | undefined 
   })
 }
 
+const statOf = (pid: number | string) =>
+  textOf(`/proc/${pid}/stat`)
+    .replace(/^.*\) /, "")
+    .split(" ")
+
+/** CPU time of a process. utime and stime, in ticks of 10 ms. */
+export const cpuMillisOf = (pid: number): number => {
+  const fields = statOf(pid)
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** CPU time of a PostgreSQL server on this machine, of sessions that are over as well. */
+export const cpuOfDatabase = async (url: string): Promise<number> => {
+  const postmaster = await onDatabase(url, (sql) =>
+    // While the session is there.
+    Effect.map(sql<{ pid: number }>`select pg_backend_pid() as pid`, ([row]) =>
+      Number(statOf(row?.pid ?? 0)[1])
+    )
+  )
+  const own = statOf(postmaster)
+  const ended = (Number(own[13]) + Number(own[14])) * 10
+  return childrenOf(postmaster).reduce((sum, pid) => sum + cpuMillisOf(pid), cpuMillisOf(postmaster) + ended)
+}
+
 /** What the nodes use: children of this process. */
 export const usage = () =>
   children().flatMap((pid) => {
     if (!textOf(`/proc/${pid}/cmdline`).includes("scripts/start.mjs")) return []
-    const fields = textOf(`/proc/${pid}/stat`)
-      .replace(/^.*\) /, "")
-      .split(" ")
     const [, kib] = /^VmRSS:\s+(\d+)/m.exec(textOf(`/proc/${pid}/status`)) ?? []
-    // utime and stime, in ticks of 10 ms.
-    return [{ mib: Number(kib) / 1024, cpuMillis: (Number(fields[11]) + Number(fields[12])) * 10 }]
+    return [{ mib: Number(kib) / 1024, cpuMillis: cpuMillisOf(pid) }]
   })
 
 /** Memory and CPU of each node while it has nothing to do for 10 s. */

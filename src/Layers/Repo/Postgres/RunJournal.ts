@@ -3,12 +3,26 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AnsweringModel } from "../../../Schemas/AnsweringModel.ts"
+import { RunId } from "../../../Schemas/Ids.ts"
 import { JournalStep } from "../../../Schemas/Journal.ts"
+import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
+import type { Execution } from "../../../Services/RunRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { keeping } from "./EventBatches.ts"
+import { keeping, keepingEach, toBatches } from "./EventBatches.ts"
+import * as Joined from "./Joined.ts"
 import { returnedRow, rows } from "./Rows.ts"
+
+interface Recorded {
+  readonly execution: Execution
+  readonly index: number
+  readonly step: JournalStep
+  readonly events: ReadonlyArray<EventBatch> | undefined
+  readonly workedMillis: number
+}
+
+const answeredBy = (step: JournalStep) => (step.type === "model" ? step.answeredBy : undefined)
 
 /** `, answered as (…)`: the run of the row of `kept` was answered by this model, if it is said. */
 const answering = (sql: PgClient, by: AnsweringModel | undefined) =>
@@ -17,6 +31,51 @@ const answering = (sql: PgClient, by: AnsweringModel | undefined) =>
     : sql`, answered as (
         update runs set answered_by = ${sql.json(by)}
         where id in (select id from kept) and answered_by is distinct from ${sql.json(by)})`
+
+/** Of one run, whoever has locked it. */
+const recordOne = (sql: PgClient, { events, execution, index, step, workedMillis }: Recorded) => {
+  const { epoch, id, worker } = execution
+  const by = answeredBy(step)
+  return sql`
+    with owner as (
+      select id, epoch from runs
+      where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
+      ${sql.literal(by === undefined ? "for share" : "for no key update")}
+    ), kept as (
+      insert into run_steps (run_id, index, step, epoch, worked_millis)
+      select id, ${index}::int, ${sql.json(step)}, epoch, ${workedMillis}::int from owner
+      on conflict (run_id, index) do update set epoch = excluded.epoch
+        where run_steps.epoch = excluded.epoch
+      returning run_id as id, index
+    )${answering(sql, by)}${keeping(sql, "kept", events)}
+    select index from kept`
+}
+
+/** A step each of many runs that nobody has locked. */
+const recordTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
+  with given as materialized (
+    select * from jsonb_to_recordset(${Joined.arrayOf(texts)}::jsonb) as given (
+      id text, worker text, epoch integer, index integer, step jsonb, worked_millis integer, answered_by jsonb,
+      batches jsonb)
+  ), owner as materialized (
+    select given.* from given join runs on runs.id = given.id
+    where runs.worker = given.worker and runs.epoch = given.epoch and runs.status = 'RUNNING'
+    order by runs.id for no key update of runs skip locked
+  ), kept as (
+    insert into run_steps (run_id, index, step, epoch, worked_millis)
+    select id, index, step, epoch, worked_millis from owner
+    on conflict (run_id, index) do update set epoch = excluded.epoch
+      where run_steps.epoch = excluded.epoch
+    returning run_id as id
+  ), answered as (
+    update runs set answered_by = owner.answered_by
+    from owner join kept using (id)
+    where runs.id = owner.id and owner.answered_by is not null
+      and runs.answered_by is distinct from owner.answered_by
+  )${keepingEach(sql, "owner", "kept")}
+  select id from kept`
+
+const written = rows(Schema.Struct({ id: RunId }))
 
 const Kept = Schema.Struct({ index: Schema.Int, step: JournalStep, workedMillis: Schema.Int })
 const kept = rows(Kept)
@@ -42,26 +101,41 @@ export const layer = Layer.effect(
         )
       )
 
+    const record = yield* Joined.make({
+      sql,
+      lengthOf: ({ text }: Recorded & { readonly text: string }) => text.length,
+      together: (given) =>
+        Effect.map(
+          query(
+            written(
+              recordTogether(
+                sql,
+                given.map(({ text }) => text)
+              )
+            )
+          ),
+          (found) => {
+            const ids = new Set(found.map(({ id }) => id))
+            return given.map(({ execution }) => (ids.has(execution.id) ? true : undefined))
+          }
+        ),
+      alone: (given) => query(returnedRow(recordOne(sql, given)))
+    })
+
     return RunJournal.of({
       progress,
       steps: (id) => Effect.map(progress(id), ({ steps }) => steps),
-      record: ({ epoch, id, worker }, index, step, events, workedMillis = 0) => {
-        const answeredBy = step.type === "model" ? step.answeredBy : undefined
-        return query(
-          returnedRow(sql`
-            with owner as (
-              select id, epoch from runs
-              where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
-              ${sql.literal(answeredBy === undefined ? "for share" : "for no key update")}
-            ), kept as (
-              insert into run_steps (run_id, index, step, epoch, worked_millis)
-              select id, ${index}::int, ${sql.json(step)}, epoch, ${Math.round(workedMillis)}::int from owner
-              on conflict (run_id, index) do update set epoch = excluded.epoch
-                where run_steps.epoch = excluded.epoch
-              returning run_id as id, index
-            )${answering(sql, answeredBy)}${keeping(sql, "kept", events)}
-            select index from kept`)
-        )
+      record: (execution, index, step, events, workedMillis = 0) => {
+        const given: Recorded = { execution, index, step, events, workedMillis: Math.round(workedMillis) }
+        const text = JSON.stringify({
+          ...execution,
+          index,
+          step,
+          worked_millis: given.workedMillis,
+          answered_by: answeredBy(step),
+          batches: toBatches(events)
+        })
+        return record({ ...given, text })
       }
     })
   })

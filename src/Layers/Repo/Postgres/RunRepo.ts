@@ -25,7 +25,7 @@ export const layer = Layer.effect(
       ...Insert.make(database),
       ...Claims.make(database),
       ...Losses.make(database),
-      ...Ends.make(database),
+      ...(yield* Ends.make(database)),
       ...Lists.make(database),
       ...Prune.make(database),
       find: (id) =>
