@@ -11,7 +11,9 @@ const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
   max: Number(process.env.POOL ?? 20)
 })
+// It comes with no other, and asks for both.
 pool.on("error", () => {})
+pool.on("connect", (client) => client.on("error", () => {}))
 const logger = new Logger(() => () => {})
 const utils = await makeWorkerUtils({ pgPool: pool, logger })
 await utils.migrate()

@@ -7,6 +7,7 @@ import { sealedField } from "../../../Schemas/ConnectorSecrets.ts"
 import { ConnectorRepo } from "../../../Services/ConnectorRepo.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import * as Joined from "./Joined.ts"
 import { insertUnlessFull } from "./Quotas.ts"
 import { count, firstRow, returnedRow, rows } from "./Rows.ts"
 import * as Slices from "./Slices.ts"
@@ -44,6 +45,12 @@ export const layer = Layer.effect(
     const { change, query, sql } = database
 
     const selected = columns.read()
+    const all = yield* Joined.byWorkspace(sql, (workspaceIds) =>
+      query(
+        connectors(sql`
+          select ${selected} from connectors where workspace_id = any(${workspaceIds}) order by created_at, id`)
+      )
+    )
 
     const pages = Slices.makePages(
       database,
@@ -72,11 +79,7 @@ export const layer = Layer.effect(
           })
         ),
       find: (id) => query(connector(sql`select ${selected} from connectors where id = ${id}`)),
-      all: (workspaceId) =>
-        query(
-          connectors(sql`
-            select ${selected} from connectors where workspace_id = ${workspaceId} order by created_at, id`)
-        ),
+      all,
       countActive: (workspaceId) =>
         query(
           count(sql`

@@ -94,3 +94,18 @@ export const make = <A, B>({
         )
       })
   })
+
+/** What is read of workspaces by one statement for all that are asked for while another is under way. */
+export const byWorkspace = <A extends { readonly workspaceId: string }>(
+  sql: PgClient,
+  read: (workspaceIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<A>, Unavailable>
+): Effect.Effect<(workspaceId: string) => Effect.Effect<ReadonlyArray<A>, Unavailable>, never, Scope.Scope> =>
+  make({
+    sql,
+    together: (workspaceIds) =>
+      Effect.map(read(Array.from(new Set(workspaceIds))), (found) => {
+        const of = Map.groupBy(found, ({ workspaceId }) => workspaceId)
+        return workspaceIds.map((id) => of.get(id) ?? [])
+      }),
+    alone: (workspaceId) => read([workspaceId])
+  })

@@ -4,6 +4,7 @@ import { StoredProviderKey, UsableProviderKey } from "../../../Schemas/ProviderK
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import * as Joined from "./Joined.ts"
 import { insertUnlessFull } from "./Quotas.ts"
 import { firstRow, returnedRow, rows } from "./Rows.ts"
 
@@ -22,6 +23,13 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { change, query, sql } = yield* Database
     const selected = columns.read("k")
+    const usable = yield* Joined.byWorkspace(sql, (workspaceIds) =>
+      query(
+        usableKeys(sql`
+          select ${usableColumns.read("k")} from provider_keys k join workspaces w on w.id = k.workspace_id
+          where k.workspace_id = any(${workspaceIds}) and k.deleted_at is null order by k.created_at, k.id`)
+      )
+    )
     return ProviderKeyRepo.of({
       insert: (given, most) =>
         change((audit) =>
@@ -46,12 +54,7 @@ export const layer = Layer.effect(
             select ${selected} from provider_keys k
             where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)
         ),
-      usable: (workspaceId) =>
-        query(
-          usableKeys(sql`
-            select ${usableColumns.read("k")} from provider_keys k join workspaces w on w.id = k.workspace_id
-            where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)
-        ),
+      usable,
       remove: (id) =>
         change((audit) =>
           returnedRow(sql`

@@ -31,7 +31,7 @@ export const layer = Layer.effect(
           where workspace_id = s.workspace_id and status = 'PENDING' and kind = s.kind
           order by created_at, id limit 1
         ) oldest on true
-        where s.queued > 0 group by s.kind
+        where s.is_waiting and s.queued > 0 group by s.kind
       ), running as (
         select kind, count(*) as running from runs where status = 'RUNNING' group by kind
       ), parked as (

@@ -50,7 +50,7 @@ export const make = ({
       endedRuns(sql`
           with late as (
             select distinct r.id from runs r join approvals a on a.run_id = r.id
-            where a.status = 'PENDING' and a.expires_at <= clock_timestamp()
+            where a.status = 'PENDING' and a.expires_at <= (select clock_timestamp())
               and r.status = 'WAITING_APPROVAL'
             limit ${limit}
           ), locked as (

@@ -8,11 +8,14 @@ import type { Database } from "../Database.ts"
 import { rows } from "../Rows.ts"
 import { runColumns } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
-import { noLimit, runningOf } from "./Owners.ts"
+import { noLimit, runningIn, runningOf } from "./Owners.ts"
 
 const storedRuns = rows(StoredRun)
 const Renewed = Schema.Struct({ id: RunId, kept: Schema.Boolean })
 const renewals = rows(Renewed)
+
+/** By the index of those in which some wait. */
+const waits = (sql: PgClient, kind: RunKind) => sql`kind = ${kind} and is_waiting and queued > 0`
 
 /**
  * As `picked`: within a workspace in order, workspaces in turns, and of somebody's workspaces as many as there is room
@@ -24,11 +27,12 @@ const fairly = (
   { limit, perOwner = noLimit, perWorkspace }: Shares & { readonly limit: number }
 ) => sql`
   full_owners as materialized (
-    select owner_id from run_slots where kind = ${kind} and running > 0 and owner_id is not null
-    group by owner_id having sum(running) >= ${perOwner}::int
+    select owner_id from (
+      select distinct owner_id from run_slots where ${waits(sql, kind)} and owner_id is not null
+    ) waiting where ${runningIn(sql, kind, sql.literal("owner_id"))} >= ${perOwner}::int
   ), open as materialized (
     select workspace_id, owner_id, running, served_at from run_slots
-    where kind = ${kind} and queued > 0 and running < ${perWorkspace}::int
+    where ${waits(sql, kind)} and running < ${perWorkspace}::int
       and (owner_id is null or owner_id not in (select owner_id from full_owners))
     order by running, served_at limit ${limit} for update skip locked
   ), ${runningOf(sql, kind, sql.literal("select owner_id from open"), { waits: false })}, ready as materialized (

@@ -16,7 +16,7 @@ import { mostOf } from "../Quotas.ts"
 import { firstRow } from "../Rows.ts"
 import { insertRun } from "../RunColumns.ts"
 import { leaseEnd } from "./Lease.ts"
-import { noLimit, runningOf } from "./Owners.ts"
+import { newest, noLimit, runningOf } from "./Owners.ts"
 
 const Answer = Schema.Struct({
   status: Schema.NullOr(RunStatus),
@@ -63,7 +63,7 @@ export const roomFor = (
     select owner_id, queued, queued = 0 and running < ${perWorkspace}::int as is_open from run_slots
     where workspace_id = (select id from workspace) and kind = ${kind} and not exists (select from gone)
       and ${wanted}
-    for update
+    ${sql.literal(newest)} for update
   ), ${runningOf(sql, kind, sql.literal("select owner_id from counts where is_open"), { waits: true })}, room as (
     select from counts c left join running_of r on r.owner_id = c.owner_id
     where is_open and (c.owner_id is null or r.running < ${perOwner}::int)
