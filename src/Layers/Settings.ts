@@ -106,6 +106,10 @@ export const layer = Layer.effect(
       turnConcurrency: yield* whole("AGENTD_TURN_CONCURRENCY"),
       eventMillis: yield* time("AGENTD_EVENT_HOURS"),
       journalMillis: yield* time("AGENTD_JOURNAL_HOURS"),
+      runMillis: yield* word("AGENTD_RUN_DAYS").pipe(
+        Config.map((days) => millisOf(settings.AGENTD_RUN_DAYS, Number(days))),
+        Config.withDefault(defaults.runMillis)
+      ),
       runsPerWorkspace: yield* whole("AGENTD_RUNS_PER_WORKSPACE"),
       turnsPerWorkspace: yield* whole("AGENTD_TURNS_PER_WORKSPACE"),
       runsPerOwner: yield* whole("AGENTD_RUNS_PER_OWNER"),

@@ -173,6 +173,10 @@ const work = {
     720,
     87_600
   ),
+  AGENTD_RUN_DAYS: whole(
+    "how long a run is kept after its end, with all that belongs to it ([runs.md](runs.md#what-is-kept)); unset: for ever",
+    { minimum: 1, maximum: 36_500, unit: "days", fallback: null }
+  ),
   AGENTD_APPROVAL_HOURS: hours("how long a run waits for somebody to decide about a tool call", 24, 8760),
   AGENTD_CRON_LEDGER_DAYS: whole("how long the ledger of cron jobs keeps a slot ([cron.md](cron.md))", {
     minimum: 1,

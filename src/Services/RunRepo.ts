@@ -168,12 +168,14 @@ export class RunRepo extends Context.Service<
       }
     ) => Effect.Effect<void, Unavailable>
     /**
-     * Forgets what is kept of runs that are over, of up to `limit` of them: the events first, then the journal
-     * and approvals of tasks, and turns altogether. Answers of how many.
+     * Forgets what is kept of runs that were over before a moment, up to `limit` of each: the events first, then the
+     * journal and approvals of tasks, and turns altogether; with `runsBefore` runs of either kind, with all that there
+     * still is of them. What names them lets go of them: a fire of the ledger has none then. Answers of how many.
      */
     readonly prune: (options: {
       readonly eventsBefore: Date
       readonly journalsBefore: Date
+      readonly runsBefore?: Date | undefined
       readonly limit: number
     }) => Effect.Effect<number, Unavailable>
   }

@@ -23,6 +23,8 @@ export interface SettingsShape {
   readonly eventMillis: number
   /** How long the journal and the approvals of a run are kept after it is over. */
   readonly journalMillis: number
+  /** How long a run is kept after it is over, with all that belongs to it; null: for ever. */
+  readonly runMillis: number | null
   /** How many runs of one workspace execute at once, on all nodes together. */
   readonly runsPerWorkspace: number
   /** How many chat turns of one workspace are answered at once, on all nodes together. */
@@ -82,6 +84,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     turnConcurrency: whole("AGENTD_TURN_CONCURRENCY"),
     eventMillis: time("AGENTD_EVENT_HOURS"),
     journalMillis: time("AGENTD_JOURNAL_HOURS"),
+    runMillis: settings.AGENTD_RUN_DAYS.fallback,
     runsPerWorkspace: whole("AGENTD_RUNS_PER_WORKSPACE"),
     turnsPerWorkspace: whole("AGENTD_TURNS_PER_WORKSPACE"),
     runsPerOwner: whole("AGENTD_RUNS_PER_OWNER"),

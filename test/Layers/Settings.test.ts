@@ -110,6 +110,20 @@ describe("the settings of a process", () => {
     })
   )
 
+  it.effect("keep runs for ever, or for so many days", () =>
+    Effect.gen(function* () {
+      for (const [environment, runMillis] of [
+        [{}, null],
+        [{ AGENTD_RUN_DAYS: "" }, null],
+        [{ AGENTD_RUN_DAYS: "30" }, 30 * 86_400_000]
+      ] as const) {
+        assert.strictEqual((yield* read(environment)).runMillis, runMillis)
+      }
+      const sentence = "AGENTD_RUN_DAYS must be a whole number from 1 to 36500"
+      assert.strictEqual(yield* refusal({ AGENTD_RUN_DAYS: "0" }), sentence)
+    })
+  )
+
   it.effect("change the quotas that they name, and a mistake in them ends the start", () =>
     Effect.gen(function* () {
       const { quotas } = yield* read({ AGENTD_QUOTAS: '{"pro":{"agents":7,"tokens":null}}' })

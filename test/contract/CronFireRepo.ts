@@ -173,6 +173,29 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("keeps the slot of a run that is forgotten, without the run", () =>
+      Effect.gen(function* () {
+        const { fires, ledger, make, newRunOf } = yield* subject
+        const job = yield* make()
+        const run = yield* newRunOf(job)
+        yield* fires.record({
+          firedAt: at(9),
+          slots: [{ cronJobId: job.id, scheduledAt: slot(), outcome: "fired", run }],
+          backlogs: [],
+          next: [{ cronJobId: job.id, nextFireAt: never }]
+        })
+        const runs = yield* RunRepo
+        const ended = at(-3_000 * day)
+        assert.isTrue(yield* runs.cancel(run.id, ended))
+        const before = new Date(ended.getTime() + 1)
+        yield* runs.prune({ eventsBefore: ended, journalsBefore: ended, runsBefore: before, limit: 1_000 })
+        assert.deepStrictEqual(yield* runs.find(run.id), Option.none())
+        assert.deepStrictEqual(yield* ledger(job), [
+          { scheduledAt: slot(), firedAt: at(9), outcome: "fired", runId: null }
+        ])
+      })
+    )
+
     it.effect("lets nobody else change a claimed job, nor switch its agent off", () =>
       Effect.gen(function* () {
         const { fires, jobs, make, next, workspaceId } = yield* subject

@@ -23,13 +23,15 @@ const subject = Effect.gen(function* () {
   const given = yield* ofRuns
   const [approvals, events, journal] = [yield* ApprovalRepo, yield* RunEventRepo, yield* RunJournal]
   const { a, runs } = given
-  const prune = (events: number, journals: number, limit = 1_000) =>
+  const since = (millis: number) => new Date(ended.getTime() + millis)
+  const prune = (events: number, journals: number, limit = 1_000, whole?: number) =>
     runs.prune({
-      eventsBefore: new Date(ended.getTime() + events),
-      journalsBefore: new Date(ended.getTime() + journals),
+      eventsBefore: since(events),
+      journalsBefore: since(journals),
+      ...(whole !== undefined && { runsBefore: since(whole) }),
       limit
     })
-  while ((yield* prune(1, 1)) > 0);
+  while ((yield* prune(1, 1, 1_000, 1)) > 0);
   const end = Effect.fnUntraced(function* (run: Pick<StoredRun, "epoch" | "id">) {
     const execution = executionOf(a, run)
     assert.isTrue(yield* journal.record(execution, 0, step, [[event]]))
@@ -114,6 +116,54 @@ export const suite = (it: It) =>
         yield* prune(1, 1)
         assert.deepStrictEqual(yield* kept({ id: asked.runId }), [0, 0, 0, true])
         assert.deepStrictEqual(yield* kept({ id: waiting.runId }), [0, 0, 1, true])
+      })
+    )
+
+    it.effect("forgets runs altogether from their own time on, whatever there still is of them", () =>
+      Effect.gen(function* () {
+        const { endedTask, endedTurn, kept, prune, runs, workspaceId } = yield* subject
+        const page = { workspaceId, limit: 10, offset: 0 }
+        const [bare, journal] = [yield* endedTask, yield* endedTask]
+        yield* prune(1, -day)
+        yield* prune(1, 1)
+        const [whole, turn] = [yield* endedTask, yield* endedTurn]
+        assert.strictEqual(yield* prune(0, 0, 1_000, 0), 0, "what ended at that very moment")
+        assert.strictEqual((yield* runs.list(page)).total, 3)
+        assert.strictEqual(yield* prune(-day, -day, 1_000, 1), 4)
+        for (const run of [bare, journal, whole, turn]) {
+          assert.deepStrictEqual(yield* kept(run), [0, 0, 0, false])
+        }
+        assert.deepStrictEqual(yield* runs.list(page), { runs: [], next: null, total: 0 })
+        assert.strictEqual(yield* prune(1, 1, 1_000, 1), 0)
+      })
+    )
+
+    it.effect("forgets no run that is not over, however old it is", () =>
+      Effect.gen(function* () {
+        const { a, approvals, claimOne, kept, prune, runs, workspaceId } = yield* subject
+        yield* makeRun(workspaceId, { createdAt: at(-2_000 * day) })
+        const running = yield* claimOne(a)
+        const waiting = yield* makeApproval(workspaceId)
+        const pending = yield* makeRun(workspaceId, { createdAt: at(-2_000 * day) })
+        yield* prune(2 * day, 2 * day, 1_000, 2 * day)
+        for (const { id } of [running, pending]) {
+          assert.deepStrictEqual(yield* kept({ id }), [0, 0, 0, true])
+        }
+        assert.deepStrictEqual(yield* kept({ id: waiting.runId }), [0, 0, 1, true])
+        assert.strictEqual((yield* approvals.ofRun(waiting.runId)).length, 1)
+        assert.strictEqual((yield* runs.list({ workspaceId, limit: 10, offset: 0 })).total, 3)
+      })
+    )
+
+    it.effect("forgets up to the limit of runs of each kind of rest, the oldest first", () =>
+      Effect.gen(function* () {
+        const { a, claim, end, prune, runs, workspaceId } = yield* subject
+        yield* makeRuns(workspaceId, 5)
+        for (const run of yield* claim(a)) yield* end(run)
+        assert.strictEqual(yield* prune(-day, -day, 2, 1), 2)
+        assert.strictEqual((yield* runs.list({ workspaceId, limit: 10, offset: 0 })).total, 3)
+        assert.strictEqual(yield* prune(1, -day, 2), 2)
+        assert.strictEqual(yield* prune(-day, -day, 2, 1), 3, "one with its events, two without")
       })
     )
   })

@@ -22,11 +22,15 @@ export const start = Effect.gen(function* () {
   const repo = yield* RunRepo
   const tokens = yield* TokenRepo
   const audit = yield* AuditRepo
-  const { auditMillis, eventMillis, journalMillis } = yield* Settings
+  const { auditMillis, eventMillis, journalMillis, runMillis } = yield* Settings
   // By the clock of the store, as leases and approvals: that of a node may be wrong.
   const prune = Effect.flatMap(fires.now, (at) => {
     const [eventsBefore, journalsBefore] = [ago(at, eventMillis), ago(at, journalMillis)]
-    return inBatches(repo.prune({ eventsBefore, journalsBefore, limit: pruneAtOnce }), pruneAtOnce)
+    const runsBefore = runMillis === null ? undefined : ago(at, runMillis)
+    return inBatches(
+      repo.prune({ eventsBefore, journalsBefore, runsBefore, limit: pruneAtOnce }),
+      pruneAtOnce
+    )
   })
   const pruneTokens = Effect.flatMap(fires.now, (at) =>
     inBatches(tokens.prune(ago(at, endedTokenMillis), pruneAtOnce), pruneAtOnce)

@@ -13,6 +13,7 @@ import { newRun } from "./RunNodes.ts"
 const workspaceId = "ws_7" as WorkspaceId
 const claimant = { worker: "w", leaseMillis: 60_000 }
 const execution = { id: "run_direct" as RunId, worker: "w", epoch: 1 }
+const old = { eventsBefore: new Date(0), journalsBefore: new Date(0) }
 const step: JournalStep = { type: "model", text: "", toolCalls: [], usage: noUsage }
 
 /** A run that was started as it was inserted. */
@@ -90,6 +91,18 @@ const suite = () =>
         table: "runs",
         index: "runs_pkey",
         call: Effect.flatMap(RunRepo, (runs) => runs.cancel(execution.id, new Date()))
+      },
+      {
+        what: "the pruning of runs",
+        table: "runs",
+        index: "runs_over",
+        call: Effect.flatMap(RunRepo, (runs) => runs.prune({ ...old, limit: 200 }))
+      },
+      {
+        what: "the removal of runs",
+        table: "runs",
+        index: "runs_over",
+        call: Effect.flatMap(RunRepo, (runs) => runs.prune({ ...old, runsBefore: new Date(0), limit: 200 }))
       },
       ...(
         [

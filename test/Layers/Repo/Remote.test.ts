@@ -67,6 +67,22 @@ describe.skipIf(!Postgres.hasPostgres)(Postgres.hasPostgres ? name : Postgres.sk
     )
   }
 
+  it.live("leaves no session behind that has migrated", () =>
+    Effect.gen(function* () {
+      const url = yield* Postgres.emptyDatabase
+      yield* opened(url)
+      const sessions = Effect.map(
+        ask(
+          url,
+          `select count(*)::int as sessions from pg_stat_activity
+          where datname = current_database() and application_name = 'agentd migrate'`
+        ),
+        ([row]) => JSON.stringify(row) === '{"sessions":0}'
+      )
+      yield* eventually(sessions, "no session is left that has migrated")
+    })
+  )
+
   it.live("is refused in a sentence where its user may not make tables", () =>
     Effect.gen(function* () {
       const url = yield* Postgres.emptyDatabase

@@ -82,6 +82,23 @@ describe("Upkeep", () => {
       }).pipe(Effect.scoped, Effect.provide(layerAtRest(settings)))
   )
 
+  it.effect("forgets runs altogether in a minute of their time, where there is one", () =>
+    Effect.gen(function* () {
+      const kept = Effect.all([yield* makeEnded("task"), yield* makeEnded("turn")])
+      yield* Upkeep.start
+      yield* TestClock.adjust(2 * hour)
+      assert.deepStrictEqual(yield* kept, [
+        [0, 1, true],
+        [0, 1, true]
+      ])
+      yield* TestClock.adjust("61 seconds")
+      assert.deepStrictEqual(yield* kept, [
+        [0, 0, false],
+        [0, 0, false]
+      ])
+    }).pipe(Effect.scoped, Effect.provide(layerAtRest({ ...settings, runMillis: 2 * hour })))
+  )
+
   it.effect("forgets tokens 30 days after their end, however many, and none that works", () =>
     Effect.gen(function* () {
       const tokens = yield* TokenRepo

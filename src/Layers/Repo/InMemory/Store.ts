@@ -101,9 +101,10 @@ export const setRun = ({ runs, turns }: Tables, run: StoredRun): void => {
 
 /** Forgets a run with all that is kept of it. */
 export const removeRun = (tables: Tables, id: string): void => {
-  const { approvals, crashes, events, leases, pruned, runs, steps } = tables
+  const { approvals, crashes, cronFires, events, leases, pruned, runs, steps } = tables
   for (const table of [crashes, events, leases, pruned, runs, steps]) table.delete(id)
   for (const approval of approvals.values()) if (approval.runId === id) approvals.delete(approval.id)
+  for (const [key, fire] of cronFires) if (fire.runId === id) cronFires.set(key, { ...fire, runId: null })
 }
 
 /** Keeps what a run told; batches that are there already stay as they are. */

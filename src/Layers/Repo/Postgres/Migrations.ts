@@ -26,6 +26,7 @@ import * as CronMakers from "./migrations/0022_cron_makers.ts"
 import * as Invitations from "./migrations/0023_invitations.ts"
 import * as RunLists from "./migrations/0024_run_lists.ts"
 import * as SlotGenerations from "./migrations/0025_slot_generations.ts"
+import * as Retention from "./migrations/0026_retention.ts"
 import * as Rights from "./migrations/0028_rights.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
@@ -60,6 +61,7 @@ const migrations = {
   "0023_invitations": migration(Invitations.statements),
   "0024_run_lists": migration(RunLists.statements),
   "0025_slot_generations": migration(SlotGenerations.statements),
+  "0026_retention": migration(Retention.statements),
   "0028_rights": migration(Rights.statements)
 }
 

@@ -17,20 +17,23 @@ const forgetJournal = ({ approvals, pruned, steps }: Tables, id: string): void =
   pruned.set(id, 2)
 }
 
+const later = (a: Date, b: Date) => (a > b ? a : b)
+
 /** What is forgotten of runs that are over. */
 export const make = (tables: Tables): Pick<RunRepo["Service"], "prune"> => ({
-  prune: ({ eventsBefore, journalsBefore, limit }) =>
+  prune: ({ eventsBefore, journalsBefore, limit, runsBefore = new Date(0) }) =>
     Effect.sync(() => {
-      const first = dueAt(tables, 0, eventsBefore, limit)
-      const second = dueAt(tables, 1, journalsBefore, limit)
-      for (const { id } of first) {
-        tables.events.delete(id)
-        tables.pruned.set(id, 1)
+      const due = [eventsBefore, journalsBefore, runsBefore].map((before, level) =>
+        dueAt(tables, level, later(runsBefore, before), limit).map((run) => ({ ...run, level }))
+      )
+      for (const { finishedAt, id, level, turn } of due.flat()) {
+        if (finishedAt < runsBefore || (level === 1 && turn !== null)) removeRun(tables, id)
+        else if (level === 1) forgetJournal(tables, id)
+        else {
+          tables.events.delete(id)
+          tables.pruned.set(id, 1)
+        }
       }
-      for (const { id, turn } of second) {
-        if (turn === null) forgetJournal(tables, id)
-        else removeRun(tables, id)
-      }
-      return first.length + second.length
+      return due.flat().length
     })
 })
