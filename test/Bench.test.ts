@@ -78,6 +78,7 @@ describe("a law of growth", () => {
     ["buffers", { buffers: 223 }, { buffers: 20_442 }, ["buffers"]],
     ["from nothing", { buffers: 0 }, { buffers: 20_442 }, ["buffers"]],
     ["time", { millis: [10, 9, 900] }, { millis: [30, 29, 31] }, ["millis"]],
+    ["what the machine did beside it", { millis: [10, 9, 11] }, { millis: [300, 12, 310] }, []],
     ["what the service reads", {}, { readBytes: 320_000 }, ["readBytes"]]
   ])("is told of %s", (_, few, many, expected) => {
     expect(notFlat([sample(10_000, few), sample(100_000, few), sample(1_000_000, many)])).toEqual(expected)

@@ -89,7 +89,8 @@ interface Looked {
 }
 
 const settleMillis = 250
-const idleSeconds = 12
+/** What is looked after once in a minute is in it once. */
+const idleSeconds = { quick: 12, full: 62 }
 
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((one, other) => one + other, 0)
 
@@ -124,9 +125,9 @@ export const total = (statements: ReadonlyArray<Statement>, of: "calls" | "milli
   sum(statements.map((statement) => statement[of]))
 
 /** Of one second with nothing to do. */
-const idle = async (server: string, places: ReadonlyArray<Place>) => {
+const idle = async (server: string, places: ReadonlyArray<Place>, idleFor: number) => {
   const ended = await watching(server, places)
-  await sleep(idleSeconds * 1000)
+  await sleep(idleFor * 1000)
   return (await ended()).map(({ cpuMillis, readBytes, seconds, statements }) => ({
     cpuMillis: cpuMillis / seconds,
     readBytes: readBytes / seconds,
@@ -256,7 +257,7 @@ export const find = async (
       note(`${law.name}: ${size} ${law.of} after ${((performance.now() - began) / 1000).toFixed(1)} s`)
     }
     await sleep(2_000)
-    const resting = await idle(server, places)
+    const resting = await idle(server, places, idleSeconds[isQuick ? "quick" : "full"])
     const idlest = resting.at(-1)?.statements.toSorted((a, b) => b.millis - a.millis)[0]
     const idling = places.flatMap(({ size }, n) => (resting[n] ? [idleSample(size, resting[n])] : []))
     told(toFound(law, "a second with nothing to do (as ms: those of the database)", idling, idlest))

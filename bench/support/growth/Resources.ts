@@ -57,7 +57,7 @@ const seed: Law["seed"] =
         true, now() + interval '1 day' + n * interval '1 second', at, at ${from}`)
     await run(`insert into memory_entries (id, workspace_id, project_id, key, value, category, created_at, updated_at)
       select ${idSql("mem", "n")}, '${workspaceId}', ${project}, 'key ' || n, 'common words and the rare number' || n || repeat(' more', 30),
-        'category ' || n % 100, at, at ${from}`)
+        case when n > ${size} - 10 then 'rare' else 'category ' || n % 100 end, at, at ${from}`)
   }
 
 export const resources: Law = {
@@ -81,6 +81,10 @@ export const resources: Law = {
     {
       what: "GET memory by category, limit 50",
       run: listed("/api/chat/memory", "&limit=50&category=category%2042")
+    },
+    {
+      what: "GET memory by a category that has ten, limit 50",
+      run: listed("/api/chat/memory", "&limit=50&category=rare")
     },
     {
       what: "recall by a rare word, in a chat turn",
