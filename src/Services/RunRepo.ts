@@ -99,6 +99,11 @@ export class RunRepo extends Context.Service<
       { readonly runs: ReadonlyArray<StoredRun>; readonly next: Place | null; readonly total: number },
       ReferenceGone | Unavailable
     >
+    /**
+     * Puts together what was counted one by one for the totals of lists, up to a moment before: of how many runs that
+     * were made or changed. They are exact also without, but then more is read for each. Idempotent, and waits for nobody.
+     */
+    readonly foldTotals: Effect.Effect<number, Unavailable>
     /** How much that is, as they are listed: no more is read than an answer may have. */
     readonly extent: (filter: RunFilter & RunPart) => Effect.Effect<Extent<Place>, Unavailable>
     /** The first of a range, the last of which may go over `batchBytes`. */

@@ -8,6 +8,7 @@ import { TokenRepo } from "../TokenRepo.ts"
 
 const expireMillis = 10_000
 const expireAtOnce = 100
+const foldMillis = 1_000
 const pruneMillis = 60_000
 const pruneAtOnce = 200
 const prunePauseMillis = 50
@@ -39,6 +40,7 @@ export const start = Effect.gen(function* () {
     inBatches(audit.prune(ago(at, auditMillis), forgetAtOnce), forgetAtOnce)
   )
   yield* regularly(approvals.expire(expireAtOnce), expireMillis, "approvals not looked through")
+  yield* regularly(repo.foldTotals, foldMillis, "totals of runs not put together")
   yield* regularly(prune, pruneMillis, "old runs not pruned")
   yield* regularly(pruneTokens, pruneMillis, "old tokens not pruned")
   yield* regularly(forget, pruneMillis, "old entries of the audit log not forgotten")

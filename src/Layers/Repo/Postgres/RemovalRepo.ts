@@ -25,7 +25,12 @@ export const namings: Readonly<
 > = {
   agent: {
     table: "agents",
-    by: [naming("cron_jobs", "agent_id"), naming("conversations", "agent_id"), naming("runs", "agent_id")]
+    by: [
+      owned("run_counts", "agent_id", "ctid"),
+      naming("cron_jobs", "agent_id"),
+      naming("conversations", "agent_id"),
+      naming("runs", "agent_id")
+    ]
   },
   providerKey: {
     table: "provider_keys",
@@ -40,6 +45,7 @@ export const namings: Readonly<
     by: [
       owned("cron_backlogs", "cron_job_id", "ctid"),
       owned("cron_fires", "cron_job_id", "ctid"),
+      owned("run_counts", "cron_job_id", "ctid"),
       naming("runs", "cron_job_id")
     ]
   },

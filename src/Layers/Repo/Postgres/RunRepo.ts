@@ -12,6 +12,7 @@ import * as Insert from "./RunRepo/Insert.ts"
 import * as Lists from "./RunRepo/Lists.ts"
 import * as Losses from "./RunRepo/Losses.ts"
 import * as Prune from "./RunRepo/Prune.ts"
+import * as Totals from "./RunRepo/Totals.ts"
 
 const storedRun = firstRow(StoredRun)
 
@@ -28,6 +29,7 @@ export const layer = Layer.effect(
       ...(yield* Ends.make(database)),
       ...Lists.make(database),
       ...Prune.make(database),
+      ...Totals.make(database),
       find: (id) =>
         query(storedRun(sql`select ${runColumns} from runs where id = ${id} and ${isReadable(sql, id)}`))
     })

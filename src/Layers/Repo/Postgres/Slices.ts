@@ -32,9 +32,16 @@ interface Source<A> {
   readonly json: string
 }
 
-/** What of a list is asked for. `where` has what narrows it and where it begins and ends. */
+/**
+ * What of a list is asked for. `where` has what narrows it and where it begins and ends. `parts` are conditions of which
+ * each row meets one, where what meets one stands together in an index, and the list in none. `given` is a WITH of which
+ * the others may speak; `beside` is told with every row.
+ */
 interface Part {
   readonly where: Fragment
+  readonly parts?: ReadonlyArray<Fragment>
+  readonly given?: Fragment
+  readonly beside?: Fragment
   readonly limit: number
   readonly isDescending?: boolean
   readonly offset?: number
@@ -68,9 +75,39 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
   const ordered = (isDescending = false, of = "") =>
     literal(order.map((column) => `${of}${column}${isDescending ? " desc" : ""}`).join(", "))
 
-  const listed = ({ isDescending, limit, offset = 0, where }: Part) => sql`
-    select *, ${literal(source.least)} as least from ${sql(table)} where ${where}
-    order by ${ordered(isDescending)} limit ${limit + 1} offset ${offset}::bigint`
+  const names = literal(order.join(", "))
+
+  /** The first rows in order: of each part, and then of these. */
+  const firstOf = (
+    columns: Fragment,
+    { isDescending, parts = [], where }: Omit<Part, "limit">,
+    limit: number
+  ) => {
+    const some = (from: Fragment) => sql`
+      select ${columns} from ${from} order by ${ordered(isDescending)} limit ${limit}::bigint`
+    const [first = sql`true`, ...others] = parts.map((part) =>
+      some(sql`${sql(table)} where ${where} and ${part}`)
+    )
+    return others.length === 0
+      ? some(sql`${sql(table)} where ${where}${parts.length === 0 ? literal("") : sql` and ${parts[0]}`}`)
+      : sql`select * from (${sql.join(" union all ", false)([first, ...others].map((each) => sql`(${each})`))}) merged
+          order by ${ordered(isDescending)} limit ${limit}::bigint`
+  }
+
+  /** What is left out before is not read but in the index, where that is all that narrows it. */
+  const listed = (part: Part) => {
+    const columns = sql`*, ${literal(source.least)} as least`
+    const { isDescending, limit, offset = 0, where } = part
+    if (offset === 0) return firstOf(columns, part, limit + 1)
+    const place = literal(order.map((column) => `(select ${column} from place)`).join(", "))
+    const begins = sql`${where} and (${names}) ${literal(isDescending ? "<=" : ">=")} (${place})`
+    return sql`
+      with place as materialized (
+        select * from (${firstOf(sql`${names}`, part, offset + 1)}) skipped
+        order by ${ordered(isDescending)} limit 1 offset ${offset}::bigint
+      )
+      ${firstOf(columns, { ...part, where: begins }, limit + 1)}`
+  }
 
   return {
     /**
@@ -80,8 +117,8 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
     batch: (part: Part) =>
       query(
         Effect.flatMap(
-          sql`
-            select ${shown}, ${literal(alias)}.found from (
+          sql`${part.given ?? literal("")}
+            select ${shown}, ${literal(alias)}.found${part.beside ?? literal("")} from (
               select *, (count(*) over ())::int as found,
                 sum(least) over (order by ${ordered(part.isDescending)} rows unbounded preceding) - least as before
               from (${listed(part)}) listed
@@ -91,7 +128,8 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
           (raw) =>
             Effect.map(decode(Effect.succeed(raw.slice(0, part.limit))), (decoded) => ({
               rows: decoded,
-              isCut: decoded.length > 0 && found(raw.slice(0, 1))[0].found > decoded.length
+              isCut: decoded.length > 0 && found(raw.slice(0, 1))[0].found > decoded.length,
+              raw
             }))
         )
       ),
@@ -179,20 +217,24 @@ export const makeAged = <A extends Aged>(database: Database["Service"], source: 
           )
         )
 
+  const read = Effect.fnUntraced(function* (
+    part: AgedPart,
+    range: { readonly until: Place | null; readonly limit: number }
+  ) {
+    const batch = yield* slices.batch({ ...part, where: from(part, range.until), limit: range.limit })
+    const last = batch.rows.at(-1)
+    if (last === undefined) yield* requireThere(part)
+    const page: Batch<A, Place> = {
+      rows: batch.rows,
+      next: last !== undefined && batch.isCut ? placeOf(last) : null
+    }
+    return { page, raw: batch.raw }
+  })
+
   return {
-    page: Effect.fnUntraced(function* (
-      part: AgedPart,
-      range: { readonly until: Place | null; readonly limit: number }
-    ) {
-      const batch = yield* slices.batch({ ...part, where: from(part, range.until), limit: range.limit })
-      const last = batch.rows.at(-1)
-      if (last === undefined) yield* requireThere(part)
-      const page: Batch<A, Place> = {
-        rows: batch.rows,
-        next: last !== undefined && batch.isCut ? placeOf(last) : null
-      }
-      return page
-    }),
+    /** A page, and its rows as they were read, with what was told `beside` them. */
+    read,
+    page: (...asked: Parameters<typeof read>) => Effect.map(read(...asked), ({ page }) => page),
     extent: (part: AgedPart, limit: number | undefined) =>
       Effect.map(
         slices.extent({ ...part, where: from(part, null), limit }),

@@ -1,15 +1,18 @@
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { Run, StoredRun } from "../../../../Schemas/Run.ts"
 import { seen } from "../../../../Services/Pages.ts"
 import type { RunFilter, RunRepo } from "../../../../Services/RunRepo.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
-import { isThere } from "../Removed.ts"
 import { count } from "../Rows.ts"
 import { runColumns } from "../RunColumns.ts"
 import * as Slices from "../Slices.ts"
+import { isThere, narrowed } from "./Narrowed.ts"
+import { totalOf } from "./Totals.ts"
 
 const listed = makeColumns(Run, {})
+const total = Schema.decodeUnknownSync(Schema.Struct({ total: Schema.Int }))
 
 /** The lists of tasks, newest first. */
 export const make = (
@@ -25,31 +28,35 @@ export const make = (
     json: listed.jsonBytes("r")
   })
 
-  const partOf = ({ agentId, cronJobId, projectId, status, workspaceId }: RunFilter) => {
-    const scope = sql`kind = 'task' and workspace_id = ${workspaceId}`
-    const where = sql.and([
-      scope,
-      ...(projectId === undefined ? [] : [sql`project_id = ${projectId}`]),
-      ...(status === undefined ? [] : [sql`status = ${status}`]),
-      ...(agentId === undefined ? [] : [sql`agent_id = ${agentId} and ${isThere(sql, "agents", agentId)}`]),
-      ...(cronJobId === undefined
-        ? []
-        : [sql`cron_job_id = ${cronJobId} and ${isThere(sql, "cron_jobs", cronJobId)}`])
-    ])
-    return { scope, where, isDescending: true }
+  const partOf = (filter: RunFilter) => {
+    const { parts, where } = narrowed(sql, filter)
+    return {
+      where: sql`${where} and ${isThere(sql, filter)}`,
+      parts,
+      scope: sql`kind = 'task' and workspace_id = ${filter.workspaceId}`,
+      isDescending: true
+    }
   }
 
   return {
-    list: ({ after = null, limit, offset, ...filter }) => {
-      const part = partOf(filter)
-      return Effect.map(
-        Effect.all({
-          page: runs.page({ ...part, after, offset }, { until: null, limit }),
-          total: query(count(sql`select count(*)::int as count from runs where ${part.where}`))
-        }),
-        ({ page, total }) => ({ runs: page.rows, next: page.next, total })
-      )
-    },
+    list: Effect.fnUntraced(function* ({ after = null, limit, offset, ...filter }) {
+      const counted = totalOf(sql, filter)
+      const part = {
+        ...partOf(filter),
+        given: sql`with counted as materialized (select ${counted} as total)`,
+        // Where nothing is there, or not so much, nothing is looked for.
+        where: sql`${narrowed(sql, filter).where} and (select total from counted) > ${offset}::bigint`,
+        beside: sql`, (select total from counted) as total`,
+        after,
+        offset
+      }
+      const { page, raw } = yield* runs.read(part, { until: null, limit })
+      const listed = { runs: page.rows, next: page.next }
+      const [first] = raw
+      if (first !== undefined) return { ...listed, total: total(first).total }
+      const isNone = after === null && offset === 0
+      return { ...listed, total: isNone ? 0 : yield* query(count(sql`select ${counted} as count`)) }
+    }),
     extent: ({ after = null, limit, offset, ...filter }) =>
       runs.extent({ ...partOf(filter), after, offset }, limit),
     slice: (filter, range) => seen(runs.page({ ...partOf(filter), after: range.after }, range))

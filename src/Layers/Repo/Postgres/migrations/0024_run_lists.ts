@@ -16,7 +16,8 @@ const all = columns.join(", ")
 const countedOf = (row: string) =>
   columns.map((column) => (column === "total" ? "1" : `(${row}.status = '${column.toUpperCase()}')::int`))
 
-const keyOf = (row: string) => `${row}.workspace_id, ${narrowing.map((column) => `${row}.${column}`).join(", ")}`
+const keyOf = (row: string) =>
+  `${row}.workspace_id, ${narrowing.map((column) => `${row}.${column}`).join(", ")}`
 
 /** Sums of what `from` has, for each that a list can be narrowed to; NULL: not narrowed by it. */
 const summed = (from: string) => `
@@ -137,7 +138,9 @@ export const statements = [
       insert into run_counts (${key}, ${all}) ${summed(`
         select ${key}, ${columns
           .map((column) =>
-            column === "total" ? "count(*) as total" : `count(*) filter (where status = '${column.toUpperCase()}') as ${column}`
+            column === "total"
+              ? "count(*) as total"
+              : `count(*) filter (where status = '${column.toUpperCase()}') as ${column}`
           )
           .join(", ")} from runs where kind = 'task' group by ${key}`)};
     end $$`,

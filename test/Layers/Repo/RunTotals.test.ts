@@ -1,0 +1,243 @@
+import { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import { statements } from "../../../src/Layers/Repo/Postgres/migrations/0024_run_lists.ts"
+import type { WorkspaceId } from "../../../src/Schemas/Ids.ts"
+import type { RunStatus, StoredRun } from "../../../src/Schemas/Run.ts"
+import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
+import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
+import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
+import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { Transaction } from "../../../src/Services/Transaction.ts"
+import { makeCronJob } from "../../contract/CronJobRepo.ts"
+import { completed, executionOf, failed, minute, times } from "../../contract/RunSubject.ts"
+import { below, isLucky, pick } from "../../support/Chance.ts"
+import { at, makeAgent, makeProject, makeWorkspace } from "../../support/Fixtures.ts"
+import * as Postgres from "../../support/Postgres.ts"
+import { wrongTotals } from "../../support/RunTotals.ts"
+import { makeNodes, newRun } from "./RunNodes.ts"
+
+const totalOf = (workspaceId: WorkspaceId, status?: RunStatus) =>
+  Effect.map(
+    Effect.flatMap(RunRepo, (runs) => runs.list({ workspaceId, status, limit: 1, offset: 0 })),
+    ({ total }) => total
+  )
+
+const fold = Effect.flatMap(RunRepo, ({ foldTotals }) => foldTotals)
+const requireRight = Effect.map(wrongTotals, (wrong) => assert.deepStrictEqual(wrong, []))
+
+const sqlOf = <A, E>(statement: (sql: PgClient) => Effect.Effect<A, E>) => Effect.flatMap(PgClient, statement)
+
+/** Something of what happens to runs, by chance. */
+const happen = Effect.fnUntraced(function* (
+  workspaceId: WorkspaceId,
+  { agents, jobs, projects }: Record<"agents" | "jobs" | "projects", ReadonlyArray<string>>,
+  worker: string
+) {
+  const repo = yield* RunRepo
+  const given = {
+    ...newRun(workspaceId),
+    agentId: (yield* pick(agents)) || null,
+    cronJobId: (yield* pick(jobs)) || null,
+    projectId: (yield* pick(projects)) || null
+  } as StoredRun
+  switch (yield* below(8)) {
+    case 0:
+      return yield* Effect.ignore(repo.insert(given, { worker, leaseMillis: minute, perWorkspace: 1_000 }))
+    case 1:
+      return yield* Effect.ignore(
+        repo.insert({ ...given, status: yield* pick(["COMPLETED", "FAILED", "WAITING_APPROVAL"] as const) })
+      )
+    case 2:
+      // Undone.
+      return yield* Effect.ignore(
+        Effect.flatMap(Transaction, ({ atomically }) =>
+          atomically(Effect.andThen(repo.insert(given), Effect.fail("no")))
+        )
+      )
+    case 3:
+    case 4: {
+      const [run] = yield* repo.claim({ worker, limit: 1, leaseMillis: minute, perWorkspace: 1_000 })
+      if (run === undefined) return yield* Effect.ignore(repo.insert(given))
+      return yield* repo.finish(executionOf(worker, run), (yield* isLucky(50)) ? completed : failed, times)
+    }
+    case 5: {
+      const { runs } = yield* repo.list({ workspaceId, limit: 20, offset: 0 })
+      const run = runs.length === 0 ? given : yield* pick(runs)
+      return yield* repo.cancel(run.id, at())
+    }
+    case 6:
+      return yield* sqlOf(
+        (sql) => sql`
+          delete from runs where id in (
+            select id from runs where workspace_id = ${workspaceId} and finished_at is not null limit 3)`
+      )
+    default:
+      return yield* fold
+  }
+})
+
+const suite = () => {
+  it.live("are what a count says, whatever happens at the same time on several nodes", () =>
+    Effect.gen(function* () {
+      const { on, together } = yield* makeNodes(4)
+      const { names, workspaceId } = yield* on(
+        0,
+        Effect.gen(function* () {
+          const workspaceId = yield* makeWorkspace
+          const made = <A extends { readonly id: string }, E, R>(make: Effect.Effect<A, E, R>) =>
+            Effect.map(Effect.replicateEffect(make, 3), (all) => ["", ...all.map(({ id }) => id as string)])
+          const names = {
+            agents: yield* made(makeAgent(workspaceId)),
+            jobs: yield* made(makeCronJob(workspaceId)),
+            projects: yield* made(makeProject(workspaceId))
+          }
+          return { workspaceId, names }
+        })
+      )
+      const remove = Effect.gen(function* () {
+        const removals = yield* RemovalRepo
+        yield* (yield* AgentRepo).remove(names.agents[1] as never)
+        yield* (yield* CronJobRepo).remove(names.jobs[1] as never)
+        for (const removal of yield* removals.pending(9)) {
+          yield* Effect.repeat(removals.advance(removal, 5), { while: (count) => count > 0 })
+        }
+      })
+      const work = together(4, (node) =>
+        Effect.repeat(happen(workspaceId, names, `w${node}`), { times: 60 }).pipe(
+          Effect.andThen(node === 3 ? remove : Effect.void),
+          Effect.andThen(Effect.repeat(happen(workspaceId, names, `w${node}`), { times: 30 })),
+          Random.withSeed(`totals ${node}`)
+        )
+      )
+      const fiber = yield* Effect.forkChild(work)
+      while (fiber.pollUnsafe() === undefined) yield* on(0, requireRight)
+      yield* Fiber.join(fiber)
+      yield* on(0, requireRight)
+      yield* on(0, Effect.repeat(fold, { times: 2 }))
+      yield* on(0, requireRight)
+      const [left] = yield* on(
+        0,
+        sqlOf((sql) => sql`select count(*)::int from run_count_changes`)
+      )
+      assert.deepStrictEqual(left, { count: 0 })
+      const real = yield* on(
+        0,
+        sqlOf(
+          (sql) =>
+            sql<{ status: RunStatus; count: number }>`select status, count(*)::int from runs group by status`
+        )
+      )
+      for (const { count, status } of real)
+        assert.strictEqual(yield* on(0, totalOf(workspaceId, status)), count, status)
+    })
+  )
+
+  it.live("miss nothing of a transaction that was given its place before others and commits after them", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(2)
+      const workspaceId = yield* on(0, makeWorkspace)
+      const insert = Effect.flatMap(RunRepo, (runs) => runs.insert(newRun(workspaceId)))
+      const [isIn, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const late = yield* Effect.forkChild(
+        on(
+          1,
+          Effect.flatMap(Transaction, ({ atomically }) =>
+            atomically(
+              insert.pipe(
+                Effect.andThen(Deferred.succeed(isIn, undefined)),
+                Effect.andThen(Deferred.await(mayEnd))
+              )
+            )
+          )
+        )
+      )
+      yield* Deferred.await(isIn)
+      // Of a workspace that the other one has not locked.
+      const other = yield* on(0, makeWorkspace)
+      yield* on(
+        0,
+        Effect.flatMap(RunRepo, (runs) => runs.insert(newRun(other)))
+      )
+      yield* on(0, Effect.repeat(fold, { times: 4 }))
+      yield* Deferred.succeed(mayEnd, undefined)
+      yield* Fiber.join(late)
+      yield* on(0, requireRight)
+      assert.strictEqual(yield* on(0, totalOf(workspaceId)), 1)
+      yield* on(0, Effect.repeat(fold, { times: 4 }))
+      yield* on(0, requireRight)
+      const [left] = yield* on(
+        0,
+        sqlOf((sql) => sql`select count(*)::int from run_count_changes`)
+      )
+      assert.deepStrictEqual(left, { count: 0 })
+    })
+  )
+
+  it.live(
+    "go on where all of it was restored into another server, whose transactions have other numbers",
+    () =>
+      Effect.gen(function* () {
+        const { on } = yield* makeNodes(1)
+        const work = Effect.gen(function* () {
+          const workspaceId = yield* makeWorkspace
+          const runs = yield* RunRepo
+          yield* runs.insert(newRun(workspaceId))
+          yield* fold
+          yield* sqlOf((sql) => sql`update run_count_folds set next_before = '9000000000000000000'`)
+          yield* runs.insert(newRun(workspaceId))
+          yield* Effect.repeat(fold, { times: 3 })
+          yield* requireRight
+          const [left] = yield* sqlOf((sql) => sql`select count(*)::int from run_count_changes`)
+          assert.deepStrictEqual(left, { count: 0 })
+        })
+        yield* on(0, work)
+      })
+  )
+
+  it.live("are made by the migration, and go with their workspace", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(1)
+      const work = Effect.gen(function* () {
+        const sql = yield* PgClient
+        const workspaceId = yield* makeWorkspace
+        const agentId = (yield* makeAgent(workspaceId)).id
+        const runs = yield* RunRepo
+        for (const status of ["PENDING", "COMPLETED", "FAILED", "CANCELLED", "WAITING_APPROVAL"] as const) {
+          yield* runs.insert({ ...newRun(workspaceId), status, agentId })
+        }
+        yield* Effect.repeat(fold, { times: 2 })
+        // As the version before left the database.
+        for (const name of [
+          "note_made_run",
+          "note_changed_run",
+          "note_gone_runs",
+          "fold_run_counts",
+          "recount_runs"
+        ]) {
+          yield* sql`drop function ${sql(name)} cascade`
+        }
+        yield* sql`drop table run_counts, run_count_changes, run_count_folds`
+        yield* sql`create index runs_of_agent on runs (agent_id)`
+        yield* sql`create index runs_of_cron_job on runs (cron_job_id)`
+        yield* sql`create index runs_active_of_cron_job on runs (cron_job_id)`
+        for (const statement of statements) yield* sql.unsafe(statement)
+        yield* requireRight
+        assert.strictEqual(yield* totalOf(workspaceId), 5)
+        assert.strictEqual(yield* totalOf(workspaceId, "PENDING"), 1)
+        yield* sql`delete from workspaces where id = ${workspaceId}`
+        yield* Effect.repeat(fold, { times: 2 })
+        const [left] = yield* sql`
+          select (select count(*)::int from run_counts) as counts, (select count(*)::int from run_count_changes) as changes`
+        assert.deepStrictEqual(left, { counts: 0, changes: 0 })
+      })
+      yield* on(0, work)
+    })
+  )
+}
+
+if (Postgres.hasPostgres) describe("totals of runs on PostgreSQL", suite)
+else describe.skip(Postgres.skipped("totals of runs on PostgreSQL"), suite)
