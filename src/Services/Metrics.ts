@@ -76,6 +76,11 @@ export const databaseOldest = Metric.gauge("database_oldest_waiting_seconds", {
   description: "Age of the oldest run or chat turn that waits in the database that all nodes share, or 0"
 })
 
+export const oldestSnapshot = Metric.gauge("database_oldest_snapshot_seconds", {
+  description:
+    "For how long the oldest snapshot of the database is held, as this node saw within the last minute"
+})
+
 export const poolInUse = Metric.gauge("database_pool_in_use", {
   description: "Sessions of the database that this node is using"
 })

@@ -27,7 +27,12 @@ const rulesOf = (sql: PgClient) => sql<Rule>`
 
 /** What checks over several columns need: turns have a conversation. */
 const needed: Readonly<Record<string, string>> = { runs: "conversations" }
-const chosen: Readonly<Record<string, string>> = { "runs.kind": "turn" }
+const chosen: Readonly<Record<string, string>> = {
+  "runs.kind": "turn",
+  // What triggers have made is there already.
+  "run_slots.generation": "0",
+  "owner_slots.generation": "0"
+}
 
 const valueOf = (type: string, seed: string, n: number): unknown => {
   if (type === "jsonb") return JSON.stringify({ seed, text: unicode, list: [n, null, 1.5] })

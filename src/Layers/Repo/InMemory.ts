@@ -18,6 +18,7 @@ import * as RunJournal from "./InMemory/RunJournal.ts"
 import * as RunRepo from "./InMemory/RunRepo.ts"
 import * as SealedRepo from "./InMemory/SealedRepo.ts"
 import * as Signals from "./InMemory/Signals.ts"
+import * as Snapshots from "./InMemory/Snapshots.ts"
 import { layerHealth, layerTransaction, Store } from "./InMemory/Store.ts"
 import * as TokenRepo from "./InMemory/TokenRepo.ts"
 import * as Transfer from "./InMemory/Transfer.ts"
@@ -46,6 +47,7 @@ export const layer = Layer.mergeAll(
   RunRepo.layer,
   SealedRepo.layer,
   Signals.layer,
+  Snapshots.layer,
   TokenRepo.layer,
   Transfer.layer,
   UserRepo.layer,

@@ -19,6 +19,7 @@ import * as RunJournal from "./Postgres/RunJournal.ts"
 import * as RunRepo from "./Postgres/RunRepo.ts"
 import * as SealedRepo from "./Postgres/SealedRepo.ts"
 import * as Signals from "./Postgres/Signals.ts"
+import * as Snapshots from "./Postgres/Snapshots.ts"
 import * as TokenRepo from "./Postgres/TokenRepo.ts"
 import * as Transfer from "./Postgres/Transfer.ts"
 import * as UserRepo from "./Postgres/UserRepo.ts"
@@ -46,6 +47,7 @@ export const layer = Layer.mergeAll(
   RunRepo.layer,
   SealedRepo.layer,
   Signals.layer,
+  Snapshots.layer,
   TokenRepo.layer,
   Transfer.layer,
   UserRepo.layer,

@@ -1,9 +1,12 @@
 import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
 import { AuditRepo } from "../AuditRepo.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
+import * as Metrics from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
+import { Snapshots } from "../Snapshots.ts"
 import { TokenRepo } from "../TokenRepo.ts"
 
 const expireMillis = 10_000
@@ -15,6 +18,9 @@ const prunePauseMillis = 50
 /** So long after their end tokens can still be told of. */
 const endedTokenMillis = 30 * 86_400_000
 const forgetAtOnce = 1000
+const snapshotMillis = 60_000
+/** A snapshot that is held for longer is told of: what changes often becomes slower to read from then on. */
+const oldSnapshotSeconds = 900
 
 /** Looks after what no worker holds: ends what waited for people for too long, and forgets what is old. */
 export const start = Effect.gen(function* () {
@@ -39,11 +45,31 @@ export const start = Effect.gen(function* () {
   const forget = Effect.flatMap(fires.now, (at) =>
     inBatches(audit.prune(ago(at, auditMillis), forgetAtOnce), forgetAtOnce)
   )
+  yield* regularly(yield* watchSnapshots, snapshotMillis, "the age of snapshots is not known")
   yield* regularly(approvals.expire(expireAtOnce), expireMillis, "approvals not looked through")
   yield* regularly(repo.foldTotals, foldMillis, "totals of runs not put together")
   yield* regularly(prune, pruneMillis, "old runs not pruned")
   yield* regularly(pruneTokens, pruneMillis, "old tokens not pruned")
   yield* regularly(forget, pruneMillis, "old entries of the audit log not forgotten")
+})
+
+/** Tells once of each time in which one is too old. */
+const watchSnapshots = Effect.map(Snapshots, ({ oldestSeconds }) => {
+  let isTold = false
+  return Effect.gen(function* () {
+    const seconds = yield* oldestSeconds
+    yield* Metric.update(Metrics.oldestSnapshot, seconds)
+    const isOld = seconds >= oldSnapshotSeconds
+    if (isOld && !isTold) {
+      yield* Effect.annotateLogs(
+        Effect.logWarning(
+          "a snapshot of the database has been held for long: old versions of rows can't be removed"
+        ),
+        { seconds: Math.round(seconds) }
+      )
+    }
+    isTold = isOld
+  })
 })
 
 /** Now, and so long after each end; what went wrong is tried again then. */

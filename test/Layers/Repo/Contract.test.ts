@@ -77,8 +77,9 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   // With transactions.
   DatabaseHealth: [],
   DatabaseReport: [DatabaseReport],
-  // Signals.test.ts and Transfer.test.ts: each backend promises something else.
+  // Signals.test.ts, Snapshots.test.ts and Transfer.test.ts: each backend promises something else.
   Signals: [],
+  Snapshots: [],
   Transfer: []
 }
 

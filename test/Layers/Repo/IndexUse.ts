@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Transaction } from "../../../src/Services/Transaction.ts"
 import { type Backend, layerNode } from "../../support/Backends.ts"
 import * as Postgres from "../../support/Postgres.ts"
 
@@ -90,6 +91,26 @@ const scans = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, 
   yield* effect
   const after = yield* counters
   return (name: string) => (after.get(name) ?? Number.NaN) - (before.get(name) ?? Number.NaN)
+})
+
+const blocksFetched = Effect.gen(function* () {
+  const sql = yield* PgClient
+  const [row] = yield* sql<{ blocks: number }>`
+    select coalesce(sum(pg_stat_get_xact_blocks_fetched(oid)), 0)::int as blocks
+    from pg_class where relkind in ('r', 'i', 't') and relnamespace = current_schema()::regnamespace`
+  return row?.blocks ?? Number.NaN
+})
+
+/** What a call reads of the tables of the service, triggers included, in blocks of 8 KiB. */
+export const blocksRead = Effect.fnUntraced(function* <A, E, R>(call: Effect.Effect<A, E, R>) {
+  const transaction = yield* Transaction
+  return yield* transaction.atomically(
+    Effect.gen(function* () {
+      const before = yield* blocksFetched
+      const value = yield* call
+      return { value, blocks: (yield* blocksFetched) - before }
+    })
+  )
 })
 
 export interface IndexUse {

@@ -48,10 +48,13 @@ export const make = ({
   expire: (limit) =>
     query(
       endedRuns(sql`
-          with late as (
-            select distinct r.id from runs r join approvals a on a.run_id = r.id
-            where a.status = 'PENDING' and a.expires_at <= (select clock_timestamp())
-              and r.status = 'WAITING_APPROVAL'
+          with late as materialized (
+            select r.id from (
+              select run_id from approvals
+              where status = 'PENDING' and expires_at <= (select clock_timestamp())
+              order by expires_at
+            ) a cross join lateral (
+              select id from runs where id = a.run_id and status = 'WAITING_APPROVAL' offset 0) r
             limit ${limit}
           ), locked as (
             select id from runs where id in (select id from late) and status = 'WAITING_APPROVAL'
