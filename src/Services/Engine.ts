@@ -5,6 +5,7 @@ import { kindOf, type RunKind, type StoredRun } from "../Schemas/Run.ts"
 import { monotonicMillis } from "./CurrentTime.ts"
 import { AgentLoop } from "./Engine/AgentLoop.ts"
 import * as Executor from "./Engine/Executor.ts"
+import { Flusher } from "./Engine/Flusher.ts"
 import type { EventListener } from "./Engine/LiveEvents.ts"
 import { LocalExecutors } from "./Engine/LocalExecutors.ts"
 import { Readers } from "./Engine/Readers.ts"
@@ -101,7 +102,8 @@ export class Engine extends Context.Service<
 
 /** The engine over its ports. No fiber of it executes anything by itself: that takes an executor. */
 export const layer = Layer.mergeAll(Engine.layer, Readers.layer, RunEvents.layer, Work.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, LocalExecutors.layer, WatchedRuns.layer))
+  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, Flusher.layer, LocalExecutors.layer)),
+  Layer.provideMerge(WatchedRuns.layer)
 )
 
 /** Executes tasks, and looks after what waits, what is over, and what was deleted. */

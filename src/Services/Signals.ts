@@ -7,7 +7,8 @@ import { RunId, UserId } from "../Schemas/Ids.ts"
 
 /**
  * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one.
- * `watch`: somebody reads its events. `events`: it told more. `cron`: a cron job may be due sooner than it was.
+ * `watch`: somebody reads the events of these. `events`: they told more. `cron`: a cron job may be due sooner than it
+ * was.
  * `rights`: this user may do less than before, or other things; the database says so itself (migration 28).
  */
 export const Signal = Schema.Union([
@@ -16,7 +17,8 @@ export const Signal = Schema.Union([
     type: Schema.Literal("runs"),
     kind: Schema.optionalKey(Schema.Literals(["task", "turn"]))
   }),
-  Schema.Struct({ type: Schema.Literals(["run", "watch", "events"]), id: RunId }),
+  Schema.Struct({ type: Schema.Literal("run"), id: RunId }),
+  Schema.Struct({ type: Schema.Literals(["watch", "events"]), ids: Schema.NonEmptyArray(RunId) }),
   Schema.Struct({ type: Schema.Literal("rights"), userId: UserId })
 ])
 export type Signal = typeof Signal.Type
@@ -28,7 +30,7 @@ export type Signal = typeof Signal.Type
 export class Signals extends Context.Service<
   Signals,
   {
-    /** Never fails: what can't be sent is lost. */
+    /** Never fails: what can't be sent is lost. Of many runs it may come in parts. */
     readonly publish: (signal: Signal) => Effect.Effect<void>
     /**
      * What is published from now on. `runs` and `cron` also come when signals may have been lost. A reader that falls

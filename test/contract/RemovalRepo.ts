@@ -257,7 +257,8 @@ export const suite = (it: It) =>
           assert.isFalse(yield* conversations.addMessage(conversationId, message))
           for (const { id } of [over, live]) {
             assert.deepStrictEqual(yield* runs.find(id), Option.none())
-            assert.deepStrictEqual(yield* events.glance(id), Option.none())
+            assert.strictEqual((yield* events.glance([id])).size, 0)
+            assert.deepStrictEqual(yield* events.look([{ id, after: 0 }], 9), [undefined])
             assert.deepStrictEqual(yield* events.read(id, 0, 9), [])
           }
           assert.deepStrictEqual([yield* claim(a), yield* takeOver(a)], [[], []])

@@ -1,6 +1,5 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import type { EventBatch, NumberedEvent, RunEvent } from "../../src/Schemas/RunEvent.ts"
@@ -71,16 +70,16 @@ export const suite = (it: It) =>
     it.effect("says at a glance how far a run is", () =>
       Effect.gen(function* () {
         const { events, execution, id, runs } = yield* subject
-        const glance = events.glance(id)
-        assert.deepStrictEqual(yield* glance, Option.some({ status: "RUNNING" as const, lastId: 0 }))
+        const glance = Effect.map(events.glance([id]), (found) => found.get(id))
+        assert.deepStrictEqual(yield* glance, { status: "RUNNING", lastId: 0 })
         yield* events.append(execution, [batch(1), batch(2, 3_000_001)])
-        assert.deepStrictEqual(yield* glance, Option.some({ status: "RUNNING" as const, lastId: 3_000_001 }))
+        assert.deepStrictEqual(yield* glance, { status: "RUNNING", lastId: 3_000_001 })
         yield* runs.cancel(id, at())
-        assert.deepStrictEqual(
-          yield* glance,
-          Option.some({ status: "CANCELLED" as const, lastId: 3_000_001 })
-        )
-        assert.deepStrictEqual(yield* events.glance(yield* newId<RunId>("run")), Option.none())
+        const ended = { status: "CANCELLED", lastId: 3_000_001 } as const
+        assert.deepStrictEqual(yield* glance, ended)
+        const gone = yield* newId<RunId>("run")
+        assert.deepStrictEqual(Array.from(yield* events.glance([gone, id])), [[id, ended]])
+        assert.deepStrictEqual((yield* events.glance([])).size, 0)
       })
     )
 

@@ -1,5 +1,4 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type { Unavailable } from "../../src/Schemas/Errors.ts"
 import type { StoredRun } from "../../src/Schemas/Run.ts"
 import type { EventBatch, NumberedEvent } from "../../src/Schemas/RunEvent.ts"
@@ -32,8 +31,8 @@ export const make = Effect.fnUntraced(function* (worker: string, acknowledged: A
 
   const nextBatch = Effect.fnUntraced(function* (execution: Held) {
     if (execution.nextEvent === undefined) {
-      const seen = yield* events.glance(execution.id)
-      execution.nextEvent = 1 + Option.match(seen, { onNone: () => 0, onSome: ({ lastId }) => lastId })
+      const seen = yield* events.glance([execution.id])
+      execution.nextEvent = 1 + (seen.get(execution.id)?.lastId ?? 0)
     }
     const first = execution.nextEvent
     const more = yield* below(3)

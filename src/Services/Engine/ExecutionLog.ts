@@ -22,12 +22,13 @@ import { RunJournal } from "../RunJournal.ts"
 import type { Execution } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { Signals } from "../Signals.ts"
+import type { Outcome, Source } from "./EventStatements.ts"
+import { Flusher } from "./Flusher.ts"
 import type { EventListener } from "./LiveEvents.ts"
 import { patiently } from "./Patience.ts"
 import * as PendingEvents from "./PendingEvents.ts"
 import { WatchedRuns } from "./WatchedRuns.ts"
 
-const flushMillis = 250
 const batchesAtOnce = 100
 
 /**
@@ -70,12 +71,13 @@ export interface ExecutionLog {
   readonly tellEnd: (event: RunEvent) => Effect.Effect<void>
   /** Forgets what is not kept yet: it can't be stored. */
   readonly discard: Effect.Effect<void>
-  /** Writes what waits for longer than 250 ms; never ends. */
-  readonly flushing: Effect.Effect<never>
+  /** What waits is written by the flusher meanwhile; ends only when the execution is no longer the latest. */
+  readonly flushing: Effect.Effect<never, OwnershipLost>
 }
 
 export const make = Effect.gen(function* () {
   const events = yield* RunEventRepo
+  const flusher = yield* Flusher
   const journals = yield* RunJournal
   const { worker } = yield* Settings
   const signals = yield* Signals
@@ -99,16 +101,15 @@ export const make = Effect.gen(function* () {
       // Events that can't be read hold up no run.
       Effect.as(Effect.logError("events can't be read", Cause.die(defect)), resumed(nothingTold, run.epoch))
     )
-    const isWatched = watchers.isWatched(run.id)
     return yield* open({
       execution: { id: run.id, worker, epoch: run.epoch },
       told,
       events,
+      flusher,
       journals,
       listen: listener?.offer ?? (() => Effect.void),
-      isWatched,
-      kept: Effect.flatMap(isWatched, (is) =>
-        is ? signals.publish({ type: "events", id: run.id }) : Effect.void
+      kept: Effect.flatMap(watchers.isWatched(run.id), (isWatched) =>
+        isWatched ? signals.publish({ type: "events", ids: [run.id] }) : Effect.void
       )
     })
   })
@@ -120,11 +121,11 @@ export const isFirst = ({ attempts, epoch }: StoredRun): boolean => attempts ===
 interface Opened {
   readonly execution: Execution
   readonly told: Told
-  readonly events: RunEventRepo["Service"]
+  readonly events: Pick<RunEventRepo["Service"], "truncate">
+  readonly flusher: Flusher["Service"]
   readonly journals: RunJournal["Service"]
   readonly listen: EventListener["offer"]
-  readonly isWatched: Effect.Effect<boolean>
-  /** Something was kept. */
+  /** Something was kept with something else. */
   readonly kept: Effect.Effect<void>
 }
 
@@ -139,54 +140,93 @@ const makeWorked = Effect.map(monotonicMillis, (begunAt) => {
   }
 })
 
-/** One write at a time; what it did not keep is pending again. */
-const makeWriter = (pending: PendingEvents.PendingEvents, { kept, listen }: Opened) =>
-  Effect.map(
-    Semaphore.make(1),
-    (one) =>
-      <E>(
-        save: (batches: ReadonlyArray<EventBatch>) => Effect.Effect<boolean, E>,
-        last: ReadonlyArray<RunEvent>
-      ) =>
-        Effect.gen(function* () {
-          const taken = pending.take(last)
-          const isOurs = yield* Effect.onError(save(taken.batches), () =>
-            Effect.sync(() => pending.refuse(taken))
-          )
-          if (!isOurs) return yield* new OwnershipLost()
-          pending.settle(taken)
-          for (const event of taken.last ?? []) yield* listen(event)
-          yield* kept
-        }).pipe(one.withPermits(1))
-  )
+/**
+ * One write at a time, of the execution itself or of the flusher; what it did not keep is pending again. The flusher
+ * writes only while it is `open`.
+ */
+const makeWriter = Effect.fnUntraced(function* (
+  pending: PendingEvents.PendingEvents,
+  firstTokenAt: () => Date | null,
+  { execution, flusher, kept, listen }: Opened
+) {
+  const one = yield* Semaphore.make(1)
+  const lost = yield* Latch.make(false)
+  let isFirst = true
+  let isOpen = false
+  let flushed: PendingEvents.Taken | undefined
+
+  const source: Source = {
+    id: execution.id,
+    isFirst: () => {
+      const was = isFirst
+      isFirst = false
+      return was
+    },
+    begin: Effect.suspend(() =>
+      !isOpen || pending.isEmpty()
+        ? Effect.undefined
+        : Effect.map(one.takeIfAvailable(1), (isFree) => {
+            if (!isFree) return undefined
+            flushed = pending.take([])
+            return { execution, batches: flushed.batches, firstTokenAt: firstTokenAt() }
+          })
+    ),
+    settle: (outcome: Outcome) =>
+      Effect.suspend(() => {
+        if (outcome === "kept" && flushed !== undefined) pending.settle(flushed)
+        if (outcome === "lost") {
+          isOpen = false
+          lost.openUnsafe()
+        }
+        return Effect.as(one.release(1), isOpen && !pending.isEmpty())
+      })
+  }
+  const flushRest = Effect.sync(() => {
+    if (isOpen && !pending.isEmpty()) flusher.add(source)
+  })
+
+  return {
+    pends: () => flusher.add(source),
+    flushing: Effect.sync(() => {
+      isOpen = true
+    }).pipe(
+      Effect.andThen(flushRest),
+      Effect.andThen(lost.await),
+      Effect.andThen(new OwnershipLost()),
+      Effect.ensuring(
+        Effect.sync(() => {
+          isOpen = false
+        })
+      )
+    ),
+    write: <E>(
+      save: (batches: ReadonlyArray<EventBatch>) => Effect.Effect<boolean, E>,
+      last: ReadonlyArray<RunEvent>
+    ) =>
+      Effect.gen(function* () {
+        const taken = pending.take(last)
+        const isOurs = yield* Effect.onError(save(taken.batches), () =>
+          Effect.sync(() => pending.refuse(taken))
+        )
+        if (!isOurs) return yield* new OwnershipLost()
+        pending.settle(taken)
+        for (const event of taken.last ?? []) yield* listen(event)
+        yield* kept
+      }).pipe(one.withPermits(1), Effect.ensuring(flushRest))
+  }
+})
 
 /** `told` is what the run told before. */
 export const open = Effect.fnUntraced(function* (options: Opened) {
-  const { events, execution, isWatched, journals, listen } = options
-  const waiting = yield* Latch.make(false)
+  const { events, execution, journals, listen } = options
   const pending = PendingEvents.make(options.told)
   const worked = yield* makeWorked
-  let hasFlushed = false
   let firstTokenAt: Date | null = null
   let usage = noUsage
-  const tryToWrite = yield* makeWriter(pending, options)
-
-  const flush = Effect.gen(function* () {
-    yield* waiting.await
-    const isUrgent = !hasFlushed && (yield* isWatched)
-    hasFlushed = true
-    yield* Effect.sleep(isUrgent ? 0 : flushMillis)
-    waiting.closeUnsafe()
-    if (pending.isEmpty()) return
-    yield* tryToWrite((batches) => events.append(execution, batches, firstTokenAt), []).pipe(
-      Effect.onError(() => waiting.open),
-      // Whoever executes this hears of it by itself.
-      Effect.catchTag("OwnershipLost", () => Effect.never)
-    )
-  })
+  const writer = yield* makeWriter(pending, () => firstTokenAt, options)
 
   const write: ExecutionLog["write"] = (save, last = []) =>
-    tryToWrite((batches) => patiently(save(batches)), last)
+    writer.write((batches) => patiently(save(batches)), last)
 
   return {
     execution,
@@ -207,7 +247,7 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
       const emitted = Effect.suspend(() => {
         const numbered = pending.add(event)
         if (numbered === undefined) return Effect.void
-        waiting.openUnsafe()
+        writer.pends()
         return listen(numbered)
       })
       if (firstTokenAt !== null || !isResponding(event)) return emitted
@@ -224,10 +264,6 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
     write,
     tellEnd: (event) => Effect.suspend(() => listen(pending.number(event))),
     discard: Effect.sync(pending.discard),
-    flushing: flush.pipe(
-      Effect.catch(({ error }) => Effect.annotateLogs(Effect.logDebug("events not kept yet"), { error })),
-      Effect.catchDefect((defect) => Effect.logError("events can't be kept", Cause.die(defect))),
-      Effect.forever
-    )
+    flushing: writer.flushing
   } satisfies ExecutionLog
 })

@@ -14,11 +14,11 @@ import { endIdOf, endOf, isEnd, type NumberedEvent } from "../../Schemas/RunEven
 import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
 import { Lifecycle } from "../Lifecycle.ts"
-import { RunEventRepo } from "../RunEventRepo.ts"
+import { type Glance, RunEventRepo } from "../RunEventRepo.ts"
 import { RunRepo } from "../RunRepo.ts"
+import * as Looks from "./Looks.ts"
 import * as Watch from "./Watch.ts"
 
-const batchesAtOnce = 25
 const awayMillis = 60_000
 const awayPauses = { first: 500, most: 4_000 }
 const mostReaders = 10_000
@@ -54,13 +54,18 @@ export class RunEvents extends Context.Service<
           () => Effect.sync(() => readers--)
         )
         const told = yield* Latch.make(false)
-        yield* watch(id, told)
+        let seen: Glance | undefined
+        yield* watch(id, { told, seen: () => seen })
         let last = after
         let failures = 0
+        /** Whether all was read that there was: only if it is told of more there is more. */
+        let isUpToDate = false
         const tryToLook = Effect.gen(function* () {
           const found = yield* look(id, last)
           failures = 0
-          return found
+          seen = found.seen
+          isUpToDate = found.isWhole
+          return found.events
         }).pipe(
           DatabaseWait.together,
           bridging((isLong) =>
@@ -71,21 +76,23 @@ export class RunEvents extends Context.Service<
             })
           )
         )
+        let stop: Effect.Effect<void> = lifecycle.draining
+        const wait = Effect.gen(function* () {
+          if (failures === 0 && !isUpToDate) return
+          // What it could not look at may be the last that there is to tell: nobody would say so again.
+          const again =
+            failures === 0 ? told.await : Effect.sleep(pauseMillis(failures, yield* Random.next, awayPauses))
+          yield* Effect.raceFirst(again, stop)
+        })
         const next = Effect.gen(function* () {
           while (true) {
+            yield* wait
+            stop = (yield* lifecycle.isDraining) ? lifecycle.drained : lifecycle.draining
             told.closeUnsafe()
             const found: ReadonlyArray<NumberedEvent> = yield* tryToLook
-            if (found.length > 0) {
-              last = found.at(-1)?.id ?? last
-              return found
-            }
-            const stop = (yield* lifecycle.isDraining) ? lifecycle.drained : lifecycle.draining
-            // What it could not look at may be the last that there is to tell: nobody would say so again.
-            const again =
-              failures === 0
-                ? told.await
-                : Effect.sleep(pauseMillis(failures, yield* Random.next, awayPauses))
-            yield* Effect.raceFirst(again, stop)
+            if (found.length === 0) continue
+            last = found.at(-1)?.id ?? last
+            return found
           }
         })
         return Stream.fromIterableEffectRepeat(next).pipe(Stream.takeUntil(({ event }) => isEnd(event)))
@@ -95,38 +102,45 @@ export class RunEvents extends Context.Service<
         follow: (id, after) => Stream.unwrap(follow(id, after)),
         isBehindEnd: Effect.fnUntraced(function* (run, after) {
           if (!isTerminal(run.status)) return false
-          const state = yield* events.glance(run.id)
-          return Option.isSome(state) && after >= endIdOf(run, state.value.lastId)
+          const state = (yield* events.glance([run.id])).get(run.id)
+          return state !== undefined && after >= endIdOf(run, state.lastId)
         })
       })
     })
   )
 }
 
-/** Looks at what a run told behind `last`; nothing yet, if it goes on. */
+/** Looks at what a run told behind `last`, and its end; nothing yet, if it goes on. */
 const makeLook = Effect.gen(function* () {
-  const events = yield* RunEventRepo
   const lifecycle = yield* Lifecycle
+  const look = yield* Looks.make
   const runs = yield* RunRepo
 
   /** A node that stops finishes what it can: until then, who reads what is being executed may stay. */
   const mustLeave = (status: RunStatus) => (status === "RUNNING" ? lifecycle.isDrained : lifecycle.isDraining)
 
-  return Effect.fnUntraced(function* (id: RunId, last: number) {
-    const found = yield* events.read(id, last, batchesAtOnce)
-    if (found.length > 0) return found
-    const state = yield* events.glance(id)
-    if (Option.isNone(state)) return [{ id: last + 1, event: gone }]
-    const { lastId, status } = state.value
-    if (!isTerminal(status)) return (yield* mustLeave(status)) ? [{ id: last, event: stopping }] : []
-    // What was told between the two looks comes before the end.
-    const rest = yield* events.read(id, last, batchesAtOnce)
-    if (rest.length > 0) return rest
+  const endBehind = Effect.fnUntraced(function* (id: RunId, last: number, lastId: number) {
     const run = Option.getOrUndefined(yield* runs.find(id))
     const end = run === undefined ? undefined : endOf(run)
     return run === undefined || end === undefined
-      ? [{ id: last + 1, event: gone }]
-      : [{ id: Math.max(last + 1, endIdOf(run, lastId)), event: end }]
+      ? { id: last + 1, event: gone }
+      : { id: Math.max(last + 1, endIdOf(run, lastId)), event: end }
+  })
+
+  return Effect.fnUntraced(function* (id: RunId, last: number) {
+    const found = yield* look(id, last)
+    if (found === undefined) {
+      return { seen: undefined, isWhole: true, events: [{ id: last + 1, event: gone }] }
+    }
+    const { events, isWhole, lastId, status } = found
+    const seen = { status, lastId }
+    if (!isWhole) return { seen, isWhole, events }
+    if (isTerminal(status)) {
+      const end = yield* endBehind(id, events.at(-1)?.id ?? last, lastId)
+      return { seen, isWhole, events: [...events, end] }
+    }
+    const leave = (yield* mustLeave(status)) ? [{ id: events.at(-1)?.id ?? last, event: stopping }] : []
+    return { seen, isWhole, events: [...events, ...leave] }
   })
 })
 

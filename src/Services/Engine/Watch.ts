@@ -1,105 +1,163 @@
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
-import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../Schemas/Ids.ts"
-import type { RunStatus } from "../../Schemas/Run.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
-import { RunEventRepo } from "../RunEventRepo.ts"
-import { Signals } from "../Signals.ts"
+import { type Glance, RunEventRepo } from "../RunEventRepo.ts"
+import { type Signal, Signals } from "../Signals.ts"
+import { byHalves } from "./Halves.ts"
 import { announceMillis } from "./WatchedRuns.ts"
 
-/** How often a run is looked at that somebody reads: the safety net for signals. */
+/** How often runs are looked at that somebody reads: the safety net for signals. */
 const pollMillis = 1_000
 /** One that waits for people is moved on by a decision, which comes as a signal. */
 const parkedPollMillis = 5_000
+/** In one statement. */
+const mostRuns = 2_000
+/** Between announcements of runs that somebody has just begun to read. */
+const announcePauseMillis = 10
+
+/** Who reads the events of a run. */
+export interface Reader {
+  /** Opened when there may be more of them. */
+  readonly told: Latch.Latch
+  /** How far the run was when it was read last: from there on there is more. */
+  readonly seen: () => Glance | undefined
+}
 
 interface Watched {
-  readonly readers: Set<Latch.Latch>
-  /** Opened by signals that it changed: it goes on, or is over. */
-  readonly signalled: Latch.Latch
-  looking: Fiber.Fiber<unknown, unknown> | undefined
+  readonly readers: Set<Reader>
+  isParked: boolean
+  /** By `monotonicMillis`. */
+  glancedAt: number
+  announcedAt: number
+}
+
+interface Due {
+  readonly id: RunId
+  readonly run: Watched
+}
+
+const wake = ({ readers }: Watched) => {
+  for (const { told } of readers) told.openUnsafe()
+}
+
+/** Wakes those who have not read so far. */
+const wakeBehind = ({ readers }: Watched, { lastId, status }: Glance) => {
+  for (const { seen, told } of readers) {
+    const last = seen()
+    if (last?.lastId !== lastId || last.status !== status) told.openUnsafe()
+  }
 }
 
 /**
- * Opens the latches of those who read a run's events whenever there may be more of them, until their scopes
- * close. However many read a run, it is looked at once.
+ * Opens the latches of those who read runs' events whenever there may be more of them, until their scopes close.
+ * However many runs are read, and by however many, they are looked at once a second, in one statement.
  */
 export const make = Effect.gen(function* () {
   const events = yield* RunEventRepo
   const signals = yield* Signals
   const watched = new Map<RunId, Watched>()
-  const watching = yield* FiberSet.make()
+  const isAnyWatched = yield* Latch.make(false)
+  const unannounced = new Set<RunId>()
+  const isAnyUnannounced = yield* Latch.make(false)
 
-  yield* (yield* signals.subscribe).pipe(
-    Stream.runForEach((signal) => {
-      const run = "id" in signal && signal.type !== "watch" ? watched.get(signal.id) : undefined
-      if (run === undefined || !("id" in signal)) return Effect.void
-      // Where it goes on, somebody else may execute it now, and has to hear that it is watched.
-      return signal.type === "events" ? wake(run) : Effect.andThen(wake(run), run.signalled.open)
-    }),
+  /** Whoever executes it tells then when there is more. */
+  const announce = (id: RunId) => {
+    unannounced.add(id)
+    isAnyUnannounced.openUnsafe()
+  }
+  const publish = Effect.gen(function* () {
+    isAnyUnannounced.closeUnsafe()
+    const at = yield* monotonicMillis
+    const due = Array.from(unannounced).flatMap((id) => {
+      const run = watched.get(id)
+      return run === undefined ? [] : [{ id, run }]
+    })
+    unannounced.clear()
+    for (const { run } of due) run.announcedAt = at
+    const [first, ...rest] = due.map(({ id }) => id)
+    if (first !== undefined) yield* signals.publish({ type: "watch", ids: [first, ...rest] })
+  })
+  yield* isAnyUnannounced.await.pipe(
+    Effect.andThen(publish),
+    Effect.andThen(Effect.sleep(announcePauseMillis)),
+    Effect.forever,
     Effect.forkScoped
   )
 
-  const wake = ({ readers }: Watched) =>
-    Effect.sync(() => {
-      for (const latch of readers) latch.openUnsafe()
-    })
+  const hear = (signal: Signal) => {
+    if (signal.type !== "run" && signal.type !== "events") return
+    for (const id of signal.type === "run" ? [signal.id] : signal.ids) {
+      const run = watched.get(id)
+      if (run === undefined) continue
+      wake(run)
+      if (signal.type === "events") continue
+      run.isParked = false
+      // Where it goes on, somebody else may execute it now, and has to hear that it is watched.
+      announce(id)
+    }
+  }
+  yield* (yield* signals.subscribe).pipe(
+    Stream.runForEach((signal) => Effect.sync(() => hear(signal))),
+    Effect.forkScoped
+  )
 
-  const look = Effect.fnUntraced(function* (id: RunId, run: Watched) {
-    let seen: { readonly status: RunStatus; readonly lastId: number } | undefined
-    let announcedAt = Number.NEGATIVE_INFINITY
-    /** Whoever executes it tells then when there is more. */
-    const announce = Effect.gen(function* () {
-      announcedAt = yield* monotonicMillis
-      yield* signals.publish({ type: "watch", id })
-    })
-    yield* announce
-    while (true) {
-      const now = yield* Effect.option(events.glance(id))
-      // A store that is away is for the readers to find out, too.
-      if (Option.isNone(now) || Option.isNone(now.value)) yield* wake(run)
+  const glance = Effect.fnUntraced(function* (due: ReadonlyArray<Due>) {
+    const found = yield* events.glance(due.map(({ id }) => id))
+    const at = yield* monotonicMillis
+    for (const { id, run } of due) {
+      run.glancedAt = at
+      const state = found.get(id)
+      if (state === undefined) wake(run)
       else {
-        const { lastId, status } = now.value.value
-        if (seen?.lastId !== lastId || seen.status !== status) yield* wake(run)
-        seen = { lastId, status }
-        const at = yield* monotonicMillis
-        if (status === "RUNNING" && at - announcedAt >= announceMillis) yield* announce
+        run.isParked = state.status === "WAITING_APPROVAL"
+        wakeBehind(run, state)
+        if (state.status === "RUNNING" && at - run.announcedAt >= announceMillis - pollMillis / 2) announce(id)
       }
-      const pause = seen?.status === "WAITING_APPROVAL" ? parkedPollMillis : pollMillis
-      const hint = yield* Effect.timeoutOption(run.signalled.await, pause)
-      run.signalled.closeUnsafe()
-      if (Option.isSome(hint)) yield* announce
     }
   })
 
-  return (id: RunId, reader: Latch.Latch): Effect.Effect<void, never, Scope.Scope> =>
+  const look = Effect.gen(function* () {
+    yield* isAnyWatched.await
+    const at = yield* monotonicMillis
+    const due = Array.from(watched, ([id, run]) => ({ id, run })).filter(
+      ({ run }) => !run.isParked || at - run.glancedAt >= parkedPollMillis - pollMillis / 2
+    )
+    for (let from = 0; from < due.length; from += mostRuns) {
+      const some = due.slice(from, from + mostRuns)
+      yield* byHalves(some, glance, ({ run }) => Effect.sync(() => wake(run))).pipe(
+        // A store that is away is for the readers to find out, too.
+        Effect.catchTag("Unavailable", () => Effect.sync(() => some.forEach(({ run }) => wake(run))))
+      )
+    }
+    yield* Effect.sleep(pollMillis)
+  })
+  yield* Effect.forkScoped(Effect.forever(DatabaseWait.apart(look)))
+
+  return (id: RunId, reader: Reader): Effect.Effect<void, never, Scope.Scope> =>
     Effect.acquireRelease(
-      Effect.suspend(() => {
+      Effect.sync(() => {
         const known = watched.get(id)
         known?.readers.add(reader)
-        if (known !== undefined) return Effect.void
-        const run: Watched = {
+        if (known !== undefined) return
+        watched.set(id, {
           readers: new Set([reader]),
-          signalled: Latch.makeUnsafe(false),
-          looking: undefined
-        }
-        watched.set(id, run)
-        return Effect.map(FiberSet.run(watching, DatabaseWait.apart(look(id, run))), (fiber) => {
-          run.looking = fiber
+          isParked: false,
+          glancedAt: Number.NEGATIVE_INFINITY,
+          announcedAt: Number.NEGATIVE_INFINITY
         })
+        announce(id)
+        isAnyWatched.openUnsafe()
       }),
       () =>
-        Effect.suspend(() => {
+        Effect.sync(() => {
           const run = watched.get(id)
           run?.readers.delete(reader)
-          if (run === undefined || run.readers.size > 0) return Effect.void
-          watched.delete(id)
-          return run.looking === undefined ? Effect.void : Fiber.interrupt(run.looking)
+          if (run !== undefined && run.readers.size === 0) watched.delete(id)
+          if (watched.size === 0) isAnyWatched.closeUnsafe()
         })
     )
 })

@@ -11,7 +11,7 @@ const watchedMillis = 5_000
 /** How often whoever watches says so again. */
 export const announceMillis = watchedMillis - 1_000
 /** Of more runs, the one is forgotten that was heard of least lately: its readers look by themselves. */
-const mostWatched = 1_000
+const mostWatched = 10_000
 
 /** Which runs somebody watches on any node, as signals say: where they are executed, that makes events signals too. */
 export class WatchedRuns extends Context.Service<
@@ -26,15 +26,17 @@ export class WatchedRuns extends Context.Service<
     Effect.gen(function* () {
       const signals = yield* Signals
       const until = new Map<RunId, number>()
-      const heard = (id: RunId) =>
+      const heard = (ids: ReadonlyArray<RunId>) =>
         Effect.map(monotonicMillis, (at) => {
-          until.delete(id)
-          until.set(id, at + watchedMillis)
-          const [oldest] = until.keys()
-          if (until.size > mostWatched && oldest !== undefined) until.delete(oldest)
+          for (const id of ids) {
+            until.delete(id)
+            until.set(id, at + watchedMillis)
+            const [oldest] = until.keys()
+            if (until.size > mostWatched && oldest !== undefined) until.delete(oldest)
+          }
         })
       yield* (yield* signals.subscribe).pipe(
-        Stream.runForEach((signal) => (signal.type === "watch" ? heard(signal.id) : Effect.void)),
+        Stream.runForEach((signal) => (signal.type === "watch" ? heard(signal.ids) : Effect.void)),
         Effect.forkScoped
       )
       return WatchedRuns.of({

@@ -30,6 +30,7 @@ import * as RunCounts from "../../contract/RunCounts.ts"
 import * as RunEnds from "../../contract/RunEnds.ts"
 import * as RunEndsCounted from "../../contract/RunEndsCounted.ts"
 import * as RunEvents from "../../contract/RunEvents.ts"
+import * as RunEventsOfMany from "../../contract/RunEventsOfMany.ts"
 import * as RunFairness from "../../contract/RunFairness.ts"
 import * as RunJournal from "../../contract/RunJournal.ts"
 import * as RunLosses from "../../contract/RunLosses.ts"
@@ -66,7 +67,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   RunRepo: [RunRepo, RunClaims, RunFairness, RunOwners, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
   RunCounts: [RunCounts],
   RunJournal: [RunJournal, RunTurns],
-  RunEventRepo: [RunEvents, RunPrune],
+  RunEventRepo: [RunEvents, RunEventsOfMany, RunPrune],
   ApprovalRepo: [ApprovalRepo],
   AuditRepo: [AuditRepo],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],

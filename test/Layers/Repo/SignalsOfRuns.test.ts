@@ -105,7 +105,7 @@ const suite = () => {
         Stream.runForEach(events.follow(id, 0), (event) => Effect.sync(() => void seen.push(event)))
       )
       yield* eventually(
-        Effect.sync(() => heard.some((signal) => signal.type === "watch" && signal.id === id)),
+        Effect.sync(() => heard.some((signal) => signal.type === "watch" && signal.ids.includes(id))),
         "it is known that somebody reads"
       )
       yield* pause

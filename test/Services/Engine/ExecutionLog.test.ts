@@ -14,6 +14,7 @@ import {
   tell
 } from "../../../src/Schemas/RunEvent.ts"
 import * as ExecutionLog from "../../../src/Services/Engine/ExecutionLog.ts"
+import * as Flusher from "../../../src/Services/Engine/Flusher.ts"
 
 const thinking: RunEvent = { event: "status", data: { status: "thinking" } }
 const says = (delta: string): RunEvent => ({ event: "status", data: { status: "responding", delta } })
@@ -36,23 +37,30 @@ const subject = Effect.fnUntraced(function* (told: Told = nothingTold) {
   const truncated: Array<readonly [number, number]> = []
   const store = { fails: false, isWatched: false, isOurs: true }
   let kept = 0
-  const log = yield* ExecutionLog.open({
-    execution: { id: "run_1" as RunId, worker: "node", epoch: 1 },
-    told,
+  const id = "run_1" as RunId
+  const flusher = yield* Flusher.make({
     events: {
       append: (_, batches) =>
         Effect.suspend(() => {
           if (store.fails) return Effect.fail(away)
-          appended.push(idsOf(batches))
-          return Effect.succeed(true)
+          if (store.isOurs) appended.push(idsOf(batches))
+          return Effect.succeed(store.isOurs)
         }),
+      appendAll: never
+    },
+    kept: () => Effect.void,
+    isWatched: () => Effect.sync(() => store.isWatched)
+  })
+  const log = yield* ExecutionLog.open({
+    execution: { id, worker: "node", epoch: 1 },
+    told,
+    flusher,
+    events: {
       truncate: (_, from, to) =>
         Effect.sync(() => {
           truncated.push([from, to])
           return store.isOurs
-        }),
-      read: never,
-      glance: never
+        })
     },
     journals: {
       steps: never,
@@ -64,10 +72,9 @@ const subject = Effect.fnUntraced(function* (told: Told = nothingTold) {
         })
     },
     listen: ({ id }) => Effect.sync(() => void heard.push(id)),
-    kept: Effect.sync(() => void kept++),
-    isWatched: Effect.sync(() => store.isWatched)
+    kept: Effect.sync(() => void kept++)
   })
-  yield* Effect.forkChild(log.flushing)
+  const flushing = yield* Effect.forkChild(log.flushing)
   /** What the next write takes with it. */
   const rest = Effect.gen(function* () {
     let taken: ReadonlyArray<ReadonlyArray<number>> = []
@@ -79,7 +86,7 @@ const subject = Effect.fnUntraced(function* (told: Told = nothingTold) {
     )
     return taken
   })
-  return { appended, keeps: () => kept, log, rest, store, heard, truncated }
+  return { appended, flushing, keeps: () => kept, log, rest, store, heard, truncated }
 })
 
 describe("ExecutionLog", () => {
@@ -147,6 +154,31 @@ describe("ExecutionLog", () => {
       // Nothing more has to happen for it.
       yield* TestClock.adjust(250)
       assert.deepStrictEqual(appended, [[[1], [2], [3]]])
+    })
+  )
+
+  it.effect("is told when a flush finds that another executes the run, and writes nothing more", () =>
+    Effect.gen(function* () {
+      const { appended, flushing, log, store } = yield* subject()
+      store.isOurs = false
+      yield* log.emit(says("a"))
+      yield* TestClock.adjust(250)
+      assert.strictEqual((yield* Effect.flip(Fiber.join(flushing)))._tag, "OwnershipLost")
+      store.isOurs = true
+      yield* log.emit(says("b"))
+      yield* TestClock.adjust(10_000)
+      assert.deepStrictEqual(appended, [])
+    })
+  )
+
+  it.effect("is not written by the flusher when it does not flush any more", () =>
+    Effect.gen(function* () {
+      const { appended, flushing, log, rest } = yield* subject()
+      yield* log.emit(says("a"))
+      yield* Fiber.interrupt(flushing)
+      yield* TestClock.adjust(10_000)
+      assert.deepStrictEqual(appended, [])
+      assert.deepStrictEqual(yield* rest, [[1]])
     })
   )
 

@@ -96,7 +96,7 @@ describe("RunEvents", () => {
       const { fiber, ids } = yield* reader(follow(id, 0))
       yield* TestClock.adjust(100)
       yield* log.append(execution, [[delta(1)]])
-      yield* signals.publish({ type: "events", id })
+      yield* signals.publish({ type: "events", ids: [id] })
       yield* TestClock.adjust(0)
       assert.deepStrictEqual(ids(), [1])
       yield* TestClock.adjust("1 minute")

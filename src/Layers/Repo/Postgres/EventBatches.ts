@@ -1,15 +1,16 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
+import type { EventWrite } from "../../../Services/RunEventRepo.ts"
+
+const rowOf = (events: EventBatch) => ({
+  first_id: events[0].id,
+  last_id: events[events.length - 1]?.id ?? events[0].id,
+  events
+})
 
 /** As the statements below take them: NULL where there are none. */
 export const toBatches = (batches: ReadonlyArray<EventBatch> = []) =>
-  batches.length === 0
-    ? null
-    : batches.map((events) => ({
-        first_id: events[0].id,
-        last_id: events[events.length - 1]?.id ?? events[0].id,
-        events
-      }))
+  batches.length === 0 ? null : batches.map(rowOf)
 
 /**
  * `, kept_events as (…)`: keeps events with what the statement does for the run whose id is in the row of `owner`.
@@ -32,3 +33,37 @@ export const keepingEach = (sql: PgClient, given: string, owners: string) =>
     select o.id, b.first_id, b.last_id, b.events from ${owners} o join ${given} g on g.id = o.id,
       jsonb_to_recordset(g.batches) as b (first_id bigint, last_id bigint, events jsonb)
     on conflict do nothing)`)
+
+/**
+ * Keeps what many executions told: a row for each that may write, by its number; of those whose row is locked nothing
+ * is kept. It waits for no row, so it holds up nobody who has locked one and waits for another.
+ */
+export const appendingAll = (sql: PgClient, writes: ReadonlyArray<EventWrite>) => {
+  const executions = writes.map(({ execution: { epoch, id, worker }, firstTokenAt }, n) => ({
+    n,
+    id,
+    worker,
+    epoch,
+    first_token_at: firstTokenAt
+  }))
+  const batches = writes.flatMap(({ batches }, n) => batches.map((events) => ({ n, ...rowOf(events) })))
+  const isOurs = sql`runs.worker = given.worker and runs.epoch = given.epoch and runs.status = 'RUNNING'`
+  return sql`
+    with given as materialized (
+      select * from jsonb_to_recordset(${sql.json(executions)})
+        as g (n int, id text, worker text, epoch int, first_token_at timestamptz)
+    ), owner as materialized (
+      select given.n, runs.id from given join runs on runs.id = given.id where ${isOurs}
+      for share of runs skip locked
+    ), spoken as (
+      update runs set first_token_at = given.first_token_at from given
+      where runs.id = given.id and given.n in (select n from owner)
+        and runs.first_token_at is null and given.first_token_at is not null
+    ), kept_events as (
+      insert into run_events (run_id, first_id, last_id, events)
+      select o.id, b.first_id, b.last_id, b.events from owner o join jsonb_to_recordset(${sql.json(batches)})
+        as b (n int, first_id bigint, last_id bigint, events jsonb) using (n)
+      on conflict do nothing)
+    select given.n, owner.n is not null as kept
+    from given join runs on runs.id = given.id left join owner on owner.n = given.n where ${isOurs}`
+}

@@ -18,3 +18,7 @@ export const isThere = (sql: PgClient, table: Markable, id: string) =>
 export const isReadable = (sql: PgClient, run: string) => sql`not exists (
   select from runs r join conversations c on c.id = r.conversation_id
   where r.id = ${run} and c.deleted_at is not null)`
+
+/** The same of the row of `runs`. */
+export const isRunReadable = (sql: PgClient) => sql`not exists (
+  select from conversations c where c.id = runs.conversation_id and c.deleted_at is not null)`

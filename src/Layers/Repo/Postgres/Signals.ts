@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
+import { RunId } from "../../../Schemas/Ids.ts"
 import { Signal, Signals } from "../../../Services/Signals.ts"
 import { make as makeLocal } from "../InMemory/Signals.ts"
 import { Database } from "./Database.ts"
@@ -16,8 +17,29 @@ const retryMillis = 500
 const askMillis = 10_000
 const answerMillis = 5_000
 
-const encode = Schema.encodeSync(Schema.fromJsonString(Signal))
-const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Signal))
+/** Of a payload, which may have less than 8,000 bytes. */
+const mostBytes = 7_900
+
+/** Of one run alone it says so as versions before did, which know of no `ids` and pass over what they do not know. */
+const Sent = Schema.Union([Signal, Schema.Struct({ type: Schema.Literals(["watch", "events"]), id: RunId })])
+const encode = Schema.encodeSync(Schema.fromJsonString(Sent))
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Sent))
+
+/** A signal as it is sent: of many runs in as many payloads as it takes. */
+const payloadsOf = (signal: Signal): ReadonlyArray<string> => {
+  if (!("ids" in signal)) return [encode(signal)]
+  const [first, ...rest] = signal.ids
+  if (rest.length === 0) return [encode({ type: signal.type, id: first })]
+  const whole = encode(signal)
+  if (Buffer.byteLength(whole) <= mostBytes) return [whole]
+  const half = signal.ids.length >> 1
+  return [signal.ids.slice(0, half), signal.ids.slice(half)].flatMap(([head, ...tail]) =>
+    head === undefined ? [] : payloadsOf({ type: signal.type, ids: [head, ...tail] })
+  )
+}
+
+const signalOf = (sent: typeof Sent.Type): Signal =>
+  "id" in sent && sent.type !== "run" ? { type: sent.type, ids: [sent.id] } : sent
 
 /**
  * Signals between nodes by NOTIFY, over a connection of its own that is made again when it breaks, and when it has
@@ -41,7 +63,7 @@ export const layer = Layer.effect(
       const receive = Effect.gen(function* () {
         const { payload } = yield* Queue.take(notifications)
         const signal = decode(payload)
-        if (Option.isSome(signal)) yield* local.publish(signal.value)
+        if (Option.isSome(signal)) yield* local.publish(signalOf(signal.value))
       })
       const ask = Effect.andThen(answered.open, Effect.delay(session.query("select 1"), askMillis))
       yield* Effect.raceFirst(Effect.forever(receive), Effect.forever(ask))
@@ -65,7 +87,9 @@ export const layer = Layer.effect(
 
     return Signals.of({
       publish: (signal) =>
-        query(sql.notify(channel, encode(signal))).pipe(
+        query(sql`
+          select pg_notify(${channel}, payload)
+          from jsonb_array_elements_text(${sql.json(payloadsOf(signal))}) as sent (payload)`).pipe(
           Effect.catchCause((cause) => Effect.logDebug("a signal was not sent", cause))
         ),
       subscribe: local.subscribe
