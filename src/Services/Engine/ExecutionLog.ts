@@ -158,8 +158,8 @@ const makeWriter = Effect.fnUntraced(function* (
   const source: Source = {
     id: execution.id,
     isFirst: () => {
-      const was = isFirst
-      isFirst = false
+      const was = isFirst && isOpen
+      if (isOpen) isFirst = false
       return was
     },
     begin: Effect.suspend(() =>

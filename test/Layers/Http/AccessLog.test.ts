@@ -120,7 +120,7 @@ describe("the log of requests", () => {
         Effect.provide(
           Layer.effectDiscard(
             Effect.map(RunEventRepo, (events) =>
-              Object.assign(events, { glance: () => Effect.die(new Error("broken on purpose")) })
+              Object.assign(events, { look: () => Effect.die(new Error("broken on purpose")) })
             )
           ).pipe(Layer.provideMerge(layerScripted()))
         ),

@@ -103,7 +103,7 @@ describe("A time of day that is set back by an hour", () => {
         const { id } = yield* makeRun(workspaceId)
         const told: NumberedEvent = { id: 1, event: { event: "status", data: { status: "thinking" } } }
         yield* (yield* RunRepo).claim({ worker: "w", limit: 1, leaseMillis: hour, perWorkspace: 1 })
-        const lost = yield* eventsOver({ ...store, glance: () => away, read: () => away })
+        const lost = yield* eventsOver({ ...store, glance: () => away, look: () => away })
         const silent = yield* reading(lost.follow(id, 0))
         const expelled = yield* reading(Option.getOrThrow(yield* (yield* Runs).events(user, id, 0)))
         yield* TestClock.adjust("20 seconds")

@@ -122,10 +122,10 @@ describe("RunEvents", () => {
             glances++
             return log.glance(run)
           }),
-        read: (...given) =>
+        look: (...given) =>
           Effect.suspend(() => {
             reads++
-            return log.read(...given)
+            return log.look(...given)
           })
       })
       const events = yield* eventsOver(counting)
@@ -148,7 +148,7 @@ describe("RunEvents", () => {
       const flaky = RunEventRepo.of({
         ...store,
         glance: (run) => (isAway ? Effect.fail(away) : store.glance(run)),
-        read: (...given) => (isAway ? Effect.fail(away) : store.read(...given))
+        look: (...given) => (isAway ? Effect.fail(away) : store.look(...given))
       })
       const events = yield* eventsOver(flaky)
       const { code, fiber, ids } = yield* reader(events.follow(id, 0))

@@ -32,13 +32,13 @@ const subject = Effect.gen(function* () {
   yield* append(delta(1))
 
   const state = { fails: () => false, readAt: [] as Array<number> }
-  const read: RunEventRepo["Service"]["read"] = (...given) =>
+  const look: RunEventRepo["Service"]["look"] = (...given) =>
     Effect.gen(function* () {
       state.readAt.push(yield* Clock.currentTimeMillis)
-      return state.fails() ? yield* new Unavailable({ error: "away" }) : yield* store.read(...given)
+      return state.fails() ? yield* new Unavailable({ error: "away" }) : yield* store.look(...given)
     })
   const events = Layer.fresh(RunEvents.layer).pipe(
-    Layer.provide(Layer.succeed(RunEventRepo, { ...store, read })),
+    Layer.provide(Layer.succeed(RunEventRepo, { ...store, look })),
     Layer.build
   )
   const { follow } = Context.get(yield* events, RunEvents)
