@@ -239,11 +239,10 @@ const continued = (
 ): Stream.Stream<NumberedEvent> => {
   let last: NumberedEvent | undefined
   return live.pipe(
-    Stream.tap((event) =>
-      Effect.sync(() => {
-        last = event
-      })
-    ),
+    Stream.mapArray((events) => {
+      last = events[events.length - 1]
+      return events
+    }),
     Stream.concat(
       Stream.suspend(() => (last !== undefined && isEnd(last.event) ? Stream.empty : follow(last?.id ?? 0)))
     )

@@ -1,13 +1,14 @@
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Stream from "effect/Stream"
 import { errorEvent } from "../../Schemas/ChatEvent.ts"
 import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
-import { monotonicMillis } from "../../Services/CurrentTime.ts"
+import { relayed } from "../../Services/Relay.ts"
+import { type Heard, whenSilent } from "../../Services/Silence.ts"
 
 const silenceMillis = 10_000
-const utf8 = new TextEncoder()
-const comment = utf8.encode(":\n\n")
+const comment = Buffer.from(":\n\n")
 
 /**
  * Frames events as Server-Sent Events with their ids and a comment after every 10 s of silence.
@@ -38,40 +39,40 @@ const answer = (body: Stream.Stream<Uint8Array>) =>
 
 const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Stream<Uint8Array> => {
   let lastId = after
-  let lastMillis: number | undefined
 
   const frame = ({ event: { data, event }, id }: NumberedEvent) => {
     lastId = id
     return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
   }
+  const broken = (cause: Cause.Cause<never>) =>
+    Effect.as(
+      Effect.logError("a chat stream failed", cause),
+      Buffer.from(frame({ id: lastId, event: errorEvent("internal_error", "internal error") }))
+    )
 
-  const silence: Effect.Effect<Uint8Array> = Effect.gen(function* () {
-    lastMillis ??= yield* monotonicMillis
-    while (true) {
-      const left = lastMillis + silenceMillis - (yield* monotonicMillis)
-      if (left <= 0) {
-        lastMillis = undefined
-        return comment
-      }
-      yield* Effect.sleep(left)
-    }
-  })
-
-  return events.pipe(
-    Stream.mapArrayEffect((chunk) =>
-      Effect.map(monotonicMillis, (at) => {
-        lastMillis = at
-        return [utf8.encode(chunk.map(frame).join(""))] as const
-      })
-    ),
-    Stream.catchCause((cause) =>
-      Stream.fromEffect(
-        Effect.as(
-          Effect.logError("a chat stream failed", cause),
-          utf8.encode(frame({ id: lastId, event: errorEvent("internal_error", "internal error") }))
+  return Stream.unwrap(
+    Effect.clockWith((clock) => {
+      let silence: Heard | undefined
+      const framed = events.pipe(
+        Stream.mapArray((chunk) => {
+          silence?.heard()
+          let text = ""
+          for (const event of chunk) text += frame(event)
+          return [Buffer.from(text)]
+        }),
+        Stream.catchCause((cause) => Stream.fromEffect(broken(cause)))
+      )
+      return Effect.succeed(
+        relayed<Uint8Array>(framed, ({ say }) =>
+          Effect.acquireRelease(
+            Effect.sync(() => {
+              silence = whenSilent(clock, silenceMillis, () => say(comment))
+              return silence
+            }),
+            ({ leave }) => Effect.sync(leave)
+          )
         )
       )
-    ),
-    Stream.merge(Stream.fromEffectRepeat(silence), { haltStrategy: "left" })
+    })
   )
 }

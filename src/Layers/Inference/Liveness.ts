@@ -1,6 +1,6 @@
 import type * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
 import { monotonicMillisOf } from "../../Services/CurrentTime.ts"
+import { whenSilent } from "../../Services/Silence.ts"
 import { type Failure, finally_ } from "./Failures.ts"
 
 /** What keeps a line open is a few lines at a time: more of them in a row, with nothing in them, are no answer. */
@@ -13,8 +13,7 @@ const mostLinesPerSecond = 10
  * signs of life: a model may think for as long as a model call may take.
  */
 export const makeWatch = (idleMillis: number, clock: Clock.Clock, close: () => void) => {
-  const now = () => monotonicMillisOf(clock)
-  let lastHeard = now()
+  let lastHeard = monotonicMillisOf(clock)
   let lastCarried = lastHeard
   let lines = 0
   let failure: Failure | undefined
@@ -22,30 +21,28 @@ export const makeWatch = (idleMillis: number, clock: Clock.Clock, close: () => v
     failure ??= finally_("timeout", error)
     close()
   }
+  const silence = whenSilent(clock, idleMillis, () =>
+    end(`the model provider sent nothing for ${idleMillis / 1000} s`)
+  )
 
   return {
     /** Why the answer was closed. */
     failure: () => failure,
     /** Something has come. */
     heard: (more: number): void => {
-      lastHeard = now()
+      lastHeard = silence.heard()
       lines += more
       const quiet = lastHeard - lastCarried
       if (lines > mostLines || (quiet >= idleMillis && lines * 1000 > quiet * mostLinesPerSecond)) {
         end("the model provider keeps sending, and nothing of an answer")
       }
     },
-    /** It was something of the answer. */
+    /** What has come was something of the answer. */
     carried: (): void => {
-      lastHeard = lastCarried = now()
+      lastCarried = lastHeard
       lines = 0
     },
-    watching: Effect.gen(function* () {
-      while (failure === undefined) {
-        const rest = lastHeard + idleMillis - now()
-        if (rest > 0) yield* Effect.sleep(rest)
-        else end(`the model provider sent nothing for ${idleMillis / 1000} s`)
-      }
-    })
+    /** Nobody waits for the answer any more. */
+    leave: silence.leave
   }
 }

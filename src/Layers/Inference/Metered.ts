@@ -1,3 +1,4 @@
+import type { PlainText } from "./PlainText.ts"
 import { isDue, nextTurn } from "./Turns.ts"
 
 const mebibyte = 1024 * 1024
@@ -22,6 +23,12 @@ export const isTooLarge = (failure: unknown): boolean => {
   return false
 }
 
+export interface Reader {
+  readonly heard: (lines: number) => void
+  /** Takes its part of an answer, which is no refusal. */
+  readonly plain?: PlainText | undefined
+}
+
 /**
  * The same `fetch` with answers of a bounded size, counted as they are read, after decompression: beyond 32
  * MiB an answer fails, and what a refusal says beyond 64 KiB is left out. `heard` is told of everything that
@@ -29,13 +36,13 @@ export const isTooLarge = (failure: unknown): boolean => {
  * arrives, the rest of the process has its turns in between.
  */
 export const metered =
-  (fetch: typeof globalThis.fetch, heard: (lines: number) => void): typeof globalThis.fetch =>
+  (fetch: typeof globalThis.fetch, reader: Reader): typeof globalThis.fetch =>
   async (input, init) => {
     const response = await fetch(input, init)
-    heard(0)
+    reader.heard(0)
     if (response.body === null) return response
     const source = bounded(response.body.getReader(), response.ok)
-    return new Response(sliced(source, heard, init?.signal), {
+    return new Response(sliced(source, response.ok ? reader : { heard: reader.heard }, init?.signal), {
       status: response.status,
       statusText: response.statusText,
       headers: response.headers
@@ -73,25 +80,39 @@ const bounded = (reader: ReadableStreamDefaultReader<Uint8Array>, isAnswer: bool
 /** In pieces that are read one by one, so that a turn can end between any two of them. */
 const sliced = (
   { cancel, read }: Source,
-  heard: (lines: number) => void,
+  { heard, plain }: Reader,
   signal: AbortSignal | null | undefined
 ): ReadableStream<Uint8Array> => {
   let rest: Uint8Array = new Uint8Array()
+  const slice = async (): Promise<Uint8Array | undefined> => {
+    if (rest.byteLength === 0) {
+      const chunk = await read()
+      if (chunk === undefined) return undefined
+      rest = chunk
+    }
+    const slice = rest.subarray(0, sliceBytes)
+    rest = rest.subarray(sliceBytes)
+    return slice
+  }
   return new ReadableStream<Uint8Array>(
     {
       cancel,
       pull: async (controller) => {
-        if (isDue(sliceBytes)) await nextTurn()
-        signal?.throwIfAborted()
-        while (rest.byteLength === 0) {
-          const chunk = await read()
-          if (chunk === undefined) return controller.close()
-          rest = chunk
+        while (true) {
+          if (isDue(Math.min(rest.byteLength, sliceBytes))) await nextTurn()
+          signal?.throwIfAborted()
+          const bytes = await slice()
+          if (bytes === undefined) {
+            const held = plain?.rest()
+            if (held !== undefined && held.byteLength > 0) controller.enqueue(held)
+            return controller.close()
+          }
+          if (bytes.byteLength === 0) continue
+          heard(linesOf(bytes))
+          const left = plain === undefined ? bytes : plain.pass(bytes)
+          if (left.byteLength > 0) return controller.enqueue(left)
+          await plain?.room()
         }
-        const slice = rest.subarray(0, sliceBytes)
-        rest = rest.subarray(sliceBytes)
-        heard(linesOf(slice))
-        controller.enqueue(slice)
       }
     },
     { highWaterMark: 0 }

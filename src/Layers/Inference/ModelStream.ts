@@ -13,10 +13,12 @@ import type { InferenceError, InferenceEvent, InferenceRequest } from "../../Sch
 import type { Thinker } from "../../Schemas/Reasoning.ts"
 import { makeScrubber } from "../../Schemas/Scrub.ts"
 import { wireNames } from "../../Schemas/WireName.ts"
+import { type Batches, makeBatches } from "./Batches.ts"
 import { type Failure, failureOf } from "./Failures.ts"
 import { makeWatch } from "./Liveness.ts"
 import { metered } from "./Metered.ts"
 import { brings, cutOff, makeReading, noAnswer } from "./Parts.ts"
+import { makePlainText } from "./PlainText.ts"
 import { type Asked, toCallOptions } from "./Prompt.ts"
 import { type Connection, dialectOf, languageModel, outputLimitOf } from "./Provider.ts"
 import { scrubbed } from "./Scrubbed.ts"
@@ -127,46 +129,92 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
   }
   yield* Effect.addFinalizer(() => Effect.sync(close))
   const watch = makeWatch(idleMillis, clock, close)
-  yield* Effect.forkScoped(watch.watching)
+  yield* Effect.addFinalizer(() => Effect.sync(watch.leave))
   const failed = (raw: unknown): Failure =>
     watch.failure() ??
     failureOf(raw, { hasBegun, now: clock.currentTimeMillisUnsafe(), scrub: scrubber.text })
   const ask = <A>(promise: () => PromiseLike<A>) =>
     Effect.tryPromise({ try: async () => await promise(), catch: failed })
 
-  const fetch = metered(connection.fetch, watch.heard)
+  const batches = makeBatches()
+  const { dialect, names, thinker } = asked
+  const take = makeReading({ thinker, tool: names.tool, failed, hasBegun: () => hasBegun })
+  const tell = (part: LanguageModelV4StreamPart): Failure | undefined => {
+    const events = take(part)
+    if (brings(part)) watch.carried()
+    if ("isRetryable" in events) return events
+    hasBegun ||= events.some(isTold)
+    batches.push(events)
+    return undefined
+  }
+  const plain =
+    dialect === "openai-compatible"
+      ? makePlainText((id, delta) => void tell({ type: "text-delta", id, delta }), batches.room)
+      : undefined
+
+  const fetch = metered(connection.fetch, { heard: watch.heard, plain })
   const model = yield* ask(() => languageModel({ ...connection, fetch }))
   const { stream } = yield* ask(() =>
     model.doStream({ ...toCallOptions(request, asked), abortSignal: controller.signal })
   )
   reader = stream.getReader()
-  const read = reader.read.bind(reader)
-  const { names, thinker } = asked
-  const take = makeReading({ thinker, tool: names.tool, failed, hasBegun: () => hasBegun })
+  readAll(reader, batches, {
+    failed,
+    isOver: () => watch.failure() !== undefined,
+    atEnd: () => (hasBegun ? cutOff : undefined),
+    take: (part) => {
+      const failure = tell(part)
+      if (part.type === "text-delta") plain?.told(part.id)
+      return failure
+    }
+  })
 
   const withoutSecrets = scrubbed(scrubber)
-
-  const next: Open["next"] = Effect.gen(function* () {
-    while (true) {
-      if (isDue()) yield* Effect.promise(nextTurn)
-      const { done, value } = yield* ask(read)
-      if (watch.failure() !== undefined) return yield* Effect.fail(failed(undefined))
-      if (done) return hasBegun ? yield* Effect.fail(cutOff) : []
-      if (brings(value)) watch.carried()
-      const events = withoutSecrets(yield* take(value))
-      if (events.length > 0) return events
-    }
+  const next: Open["next"] = Effect.flatMap(batches.take, (batch) => {
+    const events = withoutSecrets(batch)
+    // All of it may be the begin of a secret.
+    return events.length > 0 || batch.length === 0 ? Effect.succeed(events) : next
   })
   // What it only thought so far nobody has seen: it may be asked again.
   const first: Array<InferenceEvent> = []
-  while (!hasBegun) {
+  while (!first.some(isTold)) {
     const events = yield* next
     if (events.length === 0) return yield* Effect.fail(noAnswer)
     first.push(...events)
-    hasBegun = events.some(isTold)
   }
   return { first, next } satisfies Open
 })
+
+interface ReadingAll {
+  readonly take: (part: LanguageModelV4StreamPart) => Failure | undefined
+  readonly failed: (raw: unknown) => Failure
+  readonly isOver: () => boolean
+  /** What it is that no more comes, and the answer has no end. */
+  readonly atEnd: () => Failure | undefined
+}
+
+/** Reads until the answer is over or its reader is cancelled: in promises alone, of which one part takes two. */
+const readAll = async (
+  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  batches: Batches,
+  { atEnd, failed, isOver, take }: ReadingAll
+): Promise<void> => {
+  try {
+    while (true) {
+      if (isDue()) await nextTurn()
+      const { done, value } = await reader.read()
+      if (isOver()) return batches.end(failed(undefined))
+      if (done) return batches.end(atEnd())
+      const failure = take(value)
+      if (failure !== undefined) return batches.end(failure)
+      if (value.type === "finish") return batches.end()
+      const room = batches.room()
+      if (room !== undefined) await room
+    }
+  } catch (raw) {
+    batches.end(failed(raw))
+  }
+}
 
 /** What a provider must not say back: the key, and what of its address looks like one. */
 const scrubberOf = ({ apiKey, baseUrl }: Connection) =>

@@ -1,5 +1,4 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from "@ai-sdk/provider"
-import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { InferenceEvent } from "../../Schemas/Inference.ts"
 import type { Thinker } from "../../Schemas/Reasoning.ts"
@@ -19,7 +18,9 @@ export interface Reading {
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>
 
-const none: ReadonlyArray<InferenceEvent> = []
+type Events = ReadonlyArray<InferenceEvent>
+
+const none: Events = []
 
 /** Whether a part of the stream brings something of the answer, and does not only keep the line open. */
 export const brings = (part: LanguageModelV4StreamPart): boolean => {
@@ -37,23 +38,21 @@ export const brings = (part: LanguageModelV4StreamPart): boolean => {
   }
 }
 
-/** Reads the parts of one answer, in order. */
+/** Reads the parts of one answer, in order: each is events, or a failure. */
 export const makeReading = ({ failed, hasBegun, thinker, tool }: Reading) => {
-  const open = new Map<string, number>()
+  const open = { text: new Map<string, number>(), reasoning: new Map<string, number>() }
   let count = 0
 
-  const piece = (type: "text" | "reasoning", id: string, delta: string, metadata: Metadata) => {
-    const part = open.get(`${type} ${id}`) ?? begin(type, id)
-    const more = metadata === undefined ? {} : { metadata: plain(metadata) }
-    return Effect.succeed(
-      delta === "" && metadata === undefined ? none : [{ type, part, delta, ...more } as InferenceEvent]
-    )
-  }
   const begin = (type: "text" | "reasoning", id: string): number => {
-    open.set(`${type} ${id}`, ++count)
+    open[type].set(id, ++count)
     return count
   }
-  const finish = (part: Finish): Effect.Effect<ReadonlyArray<InferenceEvent>, Failure> => {
+  const piece = (type: "text" | "reasoning", id: string, delta: string, metadata: Metadata) => {
+    const part = open[type].get(id) ?? begin(type, id)
+    if (metadata === undefined) return delta === "" ? none : [{ type, part, delta } as InferenceEvent]
+    return [{ type, part, delta, metadata: plain(metadata) } as InferenceEvent]
+  }
+  const finish = (part: Finish): Events | Failure => {
     const { inputTokens, outputTokens } = part.usage
     const ending: InferenceEvent = {
       type: "finish",
@@ -62,27 +61,23 @@ export const makeReading = ({ failed, hasBegun, thinker, tool }: Reading) => {
     }
     switch (part.finishReason.unified) {
       case "content-filter":
-        return Effect.fail(
-          finally_("content_filter", "the content filter of the model provider stopped the answer")
-        )
+        return finally_("content_filter", "the content filter of the model provider stopped the answer")
       case "length":
-        return Effect.succeed([{ ...ending, truncated: "the model stopped at its limit of output tokens" }])
+        return [{ ...ending, truncated: "the model stopped at its limit of output tokens" }]
       case "interrupted":
-        return Effect.fail(hasBegun() ? cutOff : noAnswer)
+        return hasBegun() ? cutOff : noAnswer
       case "error":
-        return Effect.fail(finally_("unknown", "the model provider broke the answer off"))
+        return finally_("unknown", "the model provider broke the answer off")
       default: {
         const said = reasoningOf(part.providerMetadata)
-        return Effect.succeed(
-          said === undefined
-            ? [ending]
-            : [{ type: "reasoning", part: ++count, delta: "", metadata: said }, ending]
-        )
+        return said === undefined
+          ? [ending]
+          : [{ type: "reasoning", part: ++count, delta: "", metadata: said }, ending]
       }
     }
   }
 
-  return (part: LanguageModelV4StreamPart): Effect.Effect<ReadonlyArray<InferenceEvent>, Failure> => {
+  return (part: LanguageModelV4StreamPart): Events | Failure => {
     switch (part.type) {
       case "text-start":
       case "reasoning-start": {
@@ -99,7 +94,7 @@ export const makeReading = ({ failed, hasBegun, thinker, tool }: Reading) => {
       case "reasoning-end":
         return piece("reasoning", part.id, "", part.providerMetadata)
       case "tool-call":
-        return Effect.succeed([
+        return [
           {
             type: "tool_call",
             call: {
@@ -109,13 +104,13 @@ export const makeReading = ({ failed, hasBegun, thinker, tool }: Reading) => {
               ...(part.providerMetadata !== undefined && { providerMetadata: plain(part.providerMetadata) })
             }
           }
-        ])
+        ]
       case "error":
-        return Effect.fail(failed(part.error))
+        return failed(part.error)
       case "finish":
         return finish(part)
       default:
-        return Effect.succeed(none)
+        return none
     }
   }
 }

@@ -25,3 +25,20 @@ export const isDue = (read = 0): boolean => {
 
 /** Until others have had their turn. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+
+let waiting: Array<() => void> = []
+
+/**
+ * Calls it when what has come in this turn of the event loop was read, by whatever reads it: so what is ready together
+ * is seen together. Of all streams of the process it is one callback of the loop.
+ */
+export const atTurnsEnd = (call: () => void): void => {
+  if (waiting.length === 0) {
+    setImmediate(() => {
+      const calls = waiting
+      waiting = []
+      for (const each of calls) each()
+    })
+  }
+  waiting.push(call)
+}

@@ -39,12 +39,22 @@ export const askModel = Effect.fn("Engine.askModel")(function* <E>(
   const answer = makeAnswer(request.messages)
   const messages = fitPrompt(request.messages, promptBudget(historyTokens, request.tools))
   yield* whileOurs
+  const tell = (events: ReadonlyArray<RunEvent>): Effect.Effect<void> => {
+    const [first, ...more] = events
+    if (first === undefined) return Effect.void
+    return more.length === 0 ? emit(first) : Effect.forEach(events, emit, { discard: true })
+  }
   const broken = yield* stream({ ...request, messages }).pipe(
-    Stream.runForEach((event) => {
-      const delta = answer.take(event)
-      if (answer.length() > room) return Effect.fail(outputExceeded(maxOutputLength))
-      if (answer.calls() > maxSteps) return Effect.fail(stepsExceeded(maxSteps))
-      return delta === "" ? Effect.void : emit(responding(messageId, delta))
+    Stream.runForEachArray((events) => {
+      const told: Array<RunEvent> = []
+      for (const event of events) {
+        const delta = answer.take(event)
+        if (answer.length() > room)
+          return Effect.andThen(tell(told), Effect.fail(outputExceeded(maxOutputLength)))
+        if (answer.calls() > maxSteps) return Effect.andThen(tell(told), Effect.fail(stepsExceeded(maxSteps)))
+        if (delta !== "") told.push(responding(messageId, delta))
+      }
+      return tell(told)
     }),
     Effect.timeoutOrElse({
       duration: modelTimeoutMillis,

@@ -1,7 +1,7 @@
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Latch from "effect/Latch"
 import * as Stream from "effect/Stream"
-import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
+import type { EventBatch, NumberedEvent } from "../../Schemas/RunEvent.ts"
 
 /** From so many unread events on, adjacent deltas are joined. */
 const joinFrom = 256
@@ -23,34 +23,44 @@ export interface LiveEvents extends EventListener {
  * For a reader that falls behind, adjacent deltas are joined: memory is bounded by the text and the tool
  * results of the execution, however slow the reader is.
  */
-export const make: Effect.Effect<LiveEvents> = Effect.gen(function* () {
-  const latch = yield* Latch.make(false)
-  let pending: Array<NumberedEvent | undefined> = []
+export const make: Effect.Effect<LiveEvents> = Effect.sync(() => {
+  let pending: Array<NumberedEvent> = []
   let left = false
+  let ended = false
+  let wake: (() => void) | undefined
 
-  const takeAll = Effect.andThen(
-    latch.await,
-    Effect.sync(() => {
-      const taken = pending
-      pending = []
-      latch.closeUnsafe()
-      return taken
-    })
-  )
-  const push = (event: NumberedEvent | undefined) =>
-    Effect.sync(() => {
-      if (left) return
-      const joined = pending.length < joinFrom ? undefined : join(pending.at(-1), event)
-      if (joined === undefined) pending.push(event)
-      else pending[pending.length - 1] = joined
-      latch.openUnsafe()
-    })
+  const take = Effect.callback<EventBatch, Cause.Done>((resume) => {
+    const taken = takeAll()
+    if (taken !== undefined) return resume(taken)
+    wake = () => resume(takeAll() ?? Cause.done())
+  })
+  /** Undefined where there is nothing yet. */
+  const takeAll = () => {
+    const [first, ...more] = pending
+    if (first === undefined) return ended ? Cause.done() : undefined
+    pending = []
+    return Effect.succeed<EventBatch>([first, ...more])
+  }
+  const tell = () => {
+    const call = wake
+    wake = undefined
+    call?.()
+  }
 
   return {
-    offer: push,
-    end: push(undefined),
-    stream: Stream.fromIterableEffectRepeat(takeAll).pipe(
-      Stream.takeWhile((event) => event !== undefined),
+    offer: (event) =>
+      Effect.sync(() => {
+        if (left || ended) return
+        const joined = pending.length < joinFrom ? undefined : join(pending.at(-1), event)
+        if (joined === undefined) pending.push(event)
+        else pending[pending.length - 1] = joined
+        tell()
+      }),
+    end: Effect.sync(() => {
+      ended = true
+      tell()
+    }),
+    stream: Stream.fromPull(Effect.succeed(take)).pipe(
       Stream.ensuring(
         Effect.sync(() => {
           left = true
@@ -66,12 +76,9 @@ const deltaOf = (numbered: NumberedEvent | undefined) => {
   return data !== undefined && "status" in data && data.status === "responding" ? data : undefined
 }
 
-const join = (
-  last: NumberedEvent | undefined,
-  next: NumberedEvent | undefined
-): NumberedEvent | undefined => {
+const join = (last: NumberedEvent | undefined, next: NumberedEvent): NumberedEvent | undefined => {
   const [before, after] = [deltaOf(last), deltaOf(next)]
-  return next === undefined || before === undefined || after === undefined
+  return before === undefined || after === undefined
     ? undefined
     : { id: next.id, event: { event: "status", data: { ...after, delta: before.delta + after.delta } } }
 }

@@ -11,6 +11,7 @@ import { isEnd, type NumberedEvent } from "../../Schemas/RunEvent.ts"
 import { type Caller, isUsable, type Reading } from "../../Schemas/Token.ts"
 import { now } from "../CurrentTime.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
+import { relayed } from "../Relay.ts"
 import { TokenRepo } from "../TokenRepo.ts"
 
 /** How many event streams of one user may be open on a node (CONTRACT.md section 10). */
@@ -22,8 +23,10 @@ const lookedAtAtOnce = 1_000
 interface Place extends Reading {
   readonly userId: UserId
   readonly expiresAt: Date | null
-  /** Opened when the reader may not go on. */
-  readonly cut: Latch.Latch
+  /** The reader may not go on. */
+  isCut: boolean
+  /** Tells whoever reads that. */
+  cut: () => void
 }
 
 /** Who reads event streams on this node: how many a user may, and for how long. */
@@ -66,9 +69,15 @@ export class Readers extends Context.Service<
         const count = counts.get(id) ?? 0
         if (count >= mostOpen) return yield* tooMany
         counts.set(id, count + 1)
-        const cut = Latch.makeUnsafe(false)
         const { expiresAt, id: tokenId } = token
-        const place: Place = { userId: id, tokenId, workspaceId, expiresAt, cut }
+        const place: Place = {
+          userId: id,
+          tokenId,
+          workspaceId,
+          expiresAt,
+          isCut: false,
+          cut: () => undefined
+        }
         places.add(place)
         isAnybodyHere.openUnsafe()
         return place
@@ -97,7 +106,11 @@ export class Readers extends Context.Service<
 const makeLook = Effect.fnUntraced(function* (places: ReadonlySet<Place>) {
   const tokens = yield* TokenRepo
 
-  const cut = (place: Place) => place.cut.openUnsafe()
+  const cut = (place: Place) => {
+    if (place.isCut) return
+    place.isCut = true
+    place.cut()
+  }
 
   return Effect.gen(function* () {
     const at = yield* now
@@ -132,20 +145,20 @@ const untilCut = (
   Stream.suspend(() => {
     let last = after
     let isOver = false
-    return events.pipe(
-      Stream.interruptWhen(place.cut.await),
-      // What was on its way does not go out either.
-      Stream.takeWhile(() => !place.cut.isOpen()),
-      Stream.map((told) => {
-        last = told.id
-        isOver = isEnd(told.event)
+    return relayed(events, ({ close }) =>
+      Effect.sync(() => {
+        place.cut = () => {
+          if (!isOver) close({ id: last, event: ended })
+        }
+        if (place.isCut) place.cut()
+      })
+    ).pipe(
+      Stream.mapArray((told) => {
+        const { event, id } = told[told.length - 1] ?? told[0]
+        last = id
+        isOver = isEnd(event)
         return told
-      }),
-      Stream.concat(
-        Stream.suspend(() =>
-          isOver || !place.cut.isOpen() ? Stream.empty : Stream.make({ id: last, event: ended })
-        )
-      )
+      })
     )
   })
 

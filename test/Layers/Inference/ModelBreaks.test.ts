@@ -77,7 +77,7 @@ describe.each(protocols)("the answer of %s", (protocol) => {
       const mock = yield* makeMock
       mock.on({}, { content: "Once upon a time" }, { chunkSize: 4, truncateAfterChunks: 4, latency: 20 })
       const told = yield* ask(yield* makeModel(protocol, mock.url))
-      assert.strictEqual(told.text[0], "Once")
+      assert.match(told.text.join(""), /^Once/)
       assert.deepStrictEqual(told.usage, [])
       assert.strictEqual(told.reason, "truncated", told.shown)
       assert.strictEqual(mock.getRequests().length, 1)
