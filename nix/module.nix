@@ -9,6 +9,8 @@ let
   socket = "postgresql://agentd@localhost/agentd?host=/run/postgresql";
   # What agentd reads from the file that NAME_FILE names (docs/settings.md).
   secrets = [
+    "DATABASE_DIRECT_URL"
+    "DATABASE_READ_URL"
     "DATABASE_URL"
     "AGENTD_SECRET_KEY"
     "AGENTD_SECRET_KEYS_OLD"

@@ -33,7 +33,7 @@ import { DatabaseReport } from "./Services/DatabaseReport.ts"
 import { Ids } from "./Services/Ids.ts"
 import { Secrets } from "./Services/Secrets.ts"
 
-const layerDatabase = Database.layer.pipe(Layer.provide(Settings.layer))
+const layerDatabase = Database.layerOfCommands.pipe(Layer.provide(Settings.layer))
 
 const layerRepos = Repo.layerPostgres.pipe(Layer.provide(layerDatabase), Layer.provide(Settings.layer))
 

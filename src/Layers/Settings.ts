@@ -47,12 +47,17 @@ const networks = (name: SettingName) =>
     Config.withDefault(Networks.none)
   )
 
-/** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
-export const database = Config.all({
-  url: word("DATABASE_URL").pipe(
+const addressOf = (name: SettingName) =>
+  word(name).pipe(
     Config.map((value) => Redacted.make(value)),
     Config.option
-  ),
+  )
+
+/** Which database: the address of a PostgreSQL, or the folder of the embedded one (CONTRACT.md section 1). */
+export const database = Config.all({
+  url: addressOf("DATABASE_URL"),
+  read: addressOf("DATABASE_READ_URL"),
+  direct: addressOf("DATABASE_DIRECT_URL"),
   dataDir: word("AGENTD_DATA_DIR").pipe(
     Config.withDefault(settings.AGENTD_DATA_DIR.fallback),
     Config.map((path) => resolve(path))

@@ -1,3 +1,4 @@
+import * as DatabaseUrl from "./DatabaseUrl.ts"
 import * as Networks from "./Networks.ts"
 import { isApiKey, isBaseUrl } from "./ProviderKey.ts"
 import type { Choice, Flag, Setting, Text, Whole } from "./Setting.ts"
@@ -57,3 +58,13 @@ export const seconds = (what: string, fallback: number, maximum: number) =>
 
 export const hours = (what: string, fallback: number, maximum: number) =>
   whole(what, { minimum: 1, maximum, unit: "hours", fallback })
+
+/** Where a PostgreSQL is; for the server alone unless it says `commands`. */
+export const databaseAddress = (what: string, more: { readonly commands?: true } = {}) =>
+  text(what, {
+    form: "`postgres://user:password@host:5432/database`",
+    problem: DatabaseUrl.problemOf,
+    fallback: null,
+    secret: true,
+    ...more
+  })

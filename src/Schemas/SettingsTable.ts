@@ -1,5 +1,4 @@
 import * as Result from "effect/Result"
-import * as DatabaseUrl from "./DatabaseUrl.ts"
 import * as ModelList from "./ModelList.ts"
 import * as PrivateAddresses from "./PrivateAddresses.ts"
 import { mostOutputTokens, Provider } from "./ProviderKey.ts"
@@ -10,6 +9,7 @@ import {
   apiKey,
   baseUrl,
   choice,
+  databaseAddress,
   flag,
   hours,
   networks,
@@ -35,15 +35,16 @@ const place = {
     fallback: 3000,
     commands: true
   }),
-  DATABASE_URL: text(
+  DATABASE_URL: databaseAddress(
     "PostgreSQL 15 or newer, in `UTF8`, with TLS where it is on another machine ([deploy.md](deploy.md#tls-to-postgresql)); unset: the embedded database",
-    {
-      form: "`postgres://user:password@host:5432/database`",
-      problem: DatabaseUrl.problemOf,
-      fallback: null,
-      commands: true,
-      secret: true
-    }
+    { commands: true }
+  ),
+  DATABASE_READ_URL: databaseAddress(
+    "a standby of it by streaming replication: lists that may be a second old are read there ([operations.md](operations.md#a-replica-for-lists)); unset: none"
+  ),
+  DATABASE_DIRECT_URL: databaseAddress(
+    "the same database past the pooler that `DATABASE_URL` leads to, as PgBouncer in transaction mode ([operations.md](operations.md#behind-pgbouncer)); unset: there is no pooler",
+    { commands: true }
   ),
   AGENTD_DATA_DIR: text("folder of the embedded database: a new one, an empty one, or one that it has made", {
     form: "path",
@@ -75,13 +76,16 @@ const place = {
     "start although the key is missing that sealed the newest secrets; each has to be entered again",
     { fallback: false }
   ),
-  AGENTD_DATABASE_POOL: whole("connections of a node to PostgreSQL, beside one that listens", {
-    minimum: 1,
-    maximum: 1000,
-    unit: "",
-    fallback: 10,
-    commands: true
-  }),
+  AGENTD_DATABASE_POOL: whole(
+    "connections of a node to PostgreSQL, beside one that listens; three in ten of them are for lists ([operations.md](operations.md#connections))",
+    {
+      minimum: 1,
+      maximum: 1000,
+      unit: "",
+      fallback: 10,
+      commands: true
+    }
+  ),
   AGENTD_DATABASE_TIMEOUT_SECONDS: {
     ...seconds(
       "how long a request may wait for the database in all, a free connection included, until its answer begins; then 503. Work that no request waits for has it for each statement or transaction",

@@ -93,6 +93,15 @@ export const poolSize = Metric.gauge("database_pool_size", {
   description: "Sessions of the database that this node may use at once"
 })
 
+export const replicaLag = Metric.gauge("database_replica_lag_seconds", {
+  description: "How old at most what the replica of the database shows is, in seconds"
+})
+
+export const databaseReads = Metric.counter("database_reads_total", {
+  description: "Reads that may be a second old, by who has answered them: replica, primary",
+  incremental: true
+})
+
 export const rightsRefused = Metric.counter("rights_refused_total", {
   description: "Requests that this node has refused since they take an owner of the workspace",
   incremental: true

@@ -20,7 +20,7 @@ import { eventually } from "../support/Until.ts"
 const opened = (url: string) =>
   Signals.layer.pipe(
     Layer.provideMerge(Database.layer),
-    Layer.provideMerge(Layer.fresh(Remote.layer(Redacted.make(url)))),
+    Layer.provideMerge(Layer.fresh(Remote.layer({ url: Redacted.make(url) }))),
     Layer.provide(Layer.succeed(Settings, Settings.defaults))
   )
 

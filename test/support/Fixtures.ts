@@ -76,9 +76,14 @@ export const makeWorkspaceOf = Effect.fnUntraced(function* (
   return workspace.id
 })
 
-export const makeProject = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+export const newProject = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
   const id = yield* newId<ProjectId>("project")
   const project: Project = { id, workspaceId, name: unicode, createdAt: at() }
+  return project
+})
+
+export const makeProject = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
+  const project = yield* newProject(workspaceId)
   yield* (yield* ProjectRepo).insert(project)
   return project
 })

@@ -45,31 +45,76 @@ export const exitOnSignals = () => {
   }
 }
 
-/** A PostgreSQL server with these settings (`-c name=value …`) in a new folder, on a port of its own. */
-export const startServer = async (folder: string, settings: string) => {
+const listening = (port: number, settings: string) =>
+  `-p ${port} -h 127.0.0.1 -c unix_socket_directories='' -c max_connections=200 ${settings}`
+
+/** The server of the data in this folder, which is not started yet. */
+const serverIn = (folder: string, port: number, settings: string) => {
   const data = Path.join(folder, "data")
-  const port = await freePort()
-  const options = `-p ${port} -h 127.0.0.1 -c unix_socket_directories='' -c max_connections=200 ${settings}`
   const control = (...words: ReadonlyArray<string>) =>
     run(
       ...command("pg_ctl", [
-        ...["-D", data, "-l", Path.join(folder, "log"), "-o", options, "-w", "-t", "300"],
+        ...["-D", data, "-l", Path.join(folder, "log"), "-o", listening(port, settings), "-w", "-t", "300"],
         ...words
       ]),
       { cwd: folder }
     )
-  if (isRoot) await run("chown", ["postgres", folder])
-  const cluster = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
-  await run(...command("initdb", ["-D", data, ...cluster]), { cwd: folder })
-  await control("start")
   return {
     url: `postgres://postgres@127.0.0.1:${port}`,
+    port,
     start: () => control("start"),
-    stop: (mode: "fast" | "immediate") => control("-m", mode, "stop")
+    stop: (mode: "fast" | "immediate") => control("-m", mode, "stop"),
+    /** To all its processes: of one that is stopped, the others go on. */
+    signal: (signal: "SIGSTOP" | "SIGCONT") => {
+      const pid = Number(Fs.readFileSync(Path.join(data, "postmaster.pid"), "utf8").split("\n")[0])
+      const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" })
+      for (const one of [pid, ...children.trim().split(/\s+/u).map(Number)]) process.kill(one, signal)
+    }
   }
 }
 
-export type PostgresServer = Awaited<ReturnType<typeof startServer>>
+/** A PostgreSQL server with these settings (`-c name=value …`) in a new folder, on a port of its own. */
+export const startServer = async (folder: string, settings: string) => {
+  const server = serverIn(folder, await freePort(), settings)
+  if (isRoot) await run("chown", ["postgres", folder])
+  const cluster = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+  await run(...command("initdb", ["-D", Path.join(folder, "data"), ...cluster]), { cwd: folder })
+  await server.start()
+  return server
+}
+
+/** A standby of that server in a new folder, by streaming replication. */
+export const startStandby = async (folder: string, primary: PostgresServer, settings: string) => {
+  const server = serverIn(folder, await freePort(), settings)
+  if (isRoot) await run("chown", ["postgres", folder])
+  const from = [
+    "-h",
+    "127.0.0.1",
+    "-p",
+    String(primary.port),
+    "-U",
+    "postgres",
+    "-R",
+    "-c",
+    "fast",
+    "--no-sync"
+  ]
+  await run(...command("pg_basebackup", ["-D", Path.join(folder, "data"), ...from]), { cwd: folder })
+  await server.start()
+  return server
+}
+
+/** Whether this machine has that program; without it, tests of it are skipped by name. */
+export const hasProgram = (name: string): boolean => {
+  try {
+    execFileSync(name, ["--version"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export type PostgresServer = ReturnType<typeof serverIn>
 
 /** Stops the server of this folder, if there is one, and removes both. */
 export const removeServer = (folder: string) => {

@@ -38,7 +38,7 @@ const twoNodes = Effect.fnUntraced(function* <E, R>(client: Layer.Layer<PgClient
 
 /** The pool of production. */
 const remote = (url: string) =>
-  Remote.layer(Redacted.make(url)).pipe(Layer.provide(Layer.succeed(Settings, Settings.defaults)))
+  Remote.layer({ url: Redacted.make(url) }).pipe(Layer.provide(Layer.succeed(Settings, Settings.defaults)))
 
 const isUnavailable = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => assert.instanceOf(error, Unavailable))

@@ -36,7 +36,7 @@ const settle = Effect.replicateEffect(Effect.yieldNow, 20)
 describe("the load of a pool", () => {
   it.effect("is who uses a session and who waits for one, also where somebody is interrupted or fails", () =>
     Effect.gen(function* () {
-      const pool = yield* PoolLoad.make(makePool(2), 2)
+      const pool = yield* PoolLoad.make(makePool(2), { size: 2, name: "work" })
       assert.deepStrictEqual(yield* load, [0, 0, 2])
       const gate = yield* Latch.make(false)
       const held = yield* Scope.make()
@@ -63,7 +63,7 @@ describe("the load of a pool", () => {
 
   it.effect("is shown as long as the pool is there", () =>
     Effect.gen(function* () {
-      yield* Effect.scoped(PoolLoad.make(makePool(3), 3))
+      yield* Effect.scoped(PoolLoad.make(makePool(3), { size: 3, name: "lists" }))
       assert.deepStrictEqual(yield* load, [undefined, undefined, undefined])
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )

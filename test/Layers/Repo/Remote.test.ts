@@ -11,7 +11,7 @@ import { eventually } from "../../support/Until.ts"
 
 const opened = (url: string) =>
   Layer.build(
-    Layer.fresh(Remote.layer(Redacted.make(url))).pipe(
+    Layer.fresh(Remote.layer({ url: Redacted.make(url) })).pipe(
       Layer.provide(Layer.succeed(Settings, Settings.defaults))
     )
   )

@@ -22,7 +22,7 @@ import { newRun } from "./RunNodes.ts"
 const makeNode = Effect.fnUntraced(function* (url: string) {
   const settings = { leaseMillis: 1_000, databaseTimeoutMillis: 600_000 }
   const remote = Layer.provide(
-    Remote.layer(Redacted.make(url)),
+    Remote.layer({ url: Redacted.make(url) }),
     Layer.succeed(Settings, { ...Settings.defaults, ...settings })
   )
   return Effect.provideContext(yield* Layer.build(layerNode(Layer.fresh(remote), settings)))

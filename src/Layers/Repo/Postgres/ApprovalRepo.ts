@@ -16,7 +16,7 @@ export const layer = Layer.effect(
   ApprovalRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { query, read, sql } = database
 
     const selected = columns.read("a")
 
@@ -55,7 +55,8 @@ export const layer = Layer.effect(
             select ${selected} from approvals a where a.run_id = ${id} order by a.created_at, a.id`)
         ),
       waiting: ({ limit, offset, workspaceId }) =>
-        query(
+        read(
+          workspaceId,
           approvals(sql`
             select ${selected} from approvals a join runs r on r.id = a.run_id
             where a.workspace_id = ${workspaceId} and a.status = 'PENDING' and r.status = 'WAITING_APPROVAL'

@@ -56,6 +56,13 @@ const insertOne = (sql: PgClient, entry: NewAuditEntry, changed: string) => {
       )
 }
 
+/** The workspaces that entries are in the log of, and what they are about. */
+export const namesOf = ({ entries }: Entries): ReadonlyArray<string> =>
+  entries.flatMap(({ scope, targetId }) => [
+    ...(scope !== ofRows && "workspaceId" in scope ? [scope.workspaceId] : []),
+    ...(targetId === null ? [] : [targetId])
+  ])
+
 export const auditing = (sql: PgClient, { entries, isEach }: Entries): Auditing => {
   const of = (changed: string) => {
     const [first] = entries

@@ -13,13 +13,14 @@ const columns = makeColumns(AuditEntry, { actor: "json" })
 export const layer = Layer.effect(
   AuditRepo,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const { query, read, sql } = yield* Database
     const selected = columns.read()
     return AuditRepo.of({
       // Whoever does not know whether they are there writes them again.
       add: (given) => query(Effect.asVoid(sql`${insertEntries(sql, given)} on conflict do nothing`)),
       list: ({ after, limit, workspaceId }) =>
-        query(
+        read(
+          workspaceId,
           entries(sql`
             select ${selected} from audit_entries
             where workspace_id = ${workspaceId} ${after === null ? sql.literal("") : sql`and id < ${after}`}

@@ -41,7 +41,7 @@ export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { query, read, sql } = database
 
     return ConversationRepo.of({
       ...Begin.make(database),
@@ -64,7 +64,8 @@ export const layer = Layer.effect(
             where c.id = ${id} and c.deleted_at is null`)
         ),
       list: ({ limit, offset, projectId, workspaceId }) =>
-        query(
+        read(
+          workspaceId,
           Effect.map(
             listed(sql`
               select ${listedColumns.read("c")}

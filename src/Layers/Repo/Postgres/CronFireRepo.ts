@@ -18,14 +18,15 @@ export const layer = Layer.effect(
   CronFireRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { query, read, sql } = database
     return CronFireRepo.of({
       ...Due.make(database),
       ...Ledger.make(database),
       ...Backlogs.make(database),
       now: query(now(sql)),
       list: ({ cronJobId, limit, offset }) =>
-        query(
+        read(
+          cronJobId,
           fires(sql`
             select ${fireColumns} from cron_fires where cron_job_id = ${cronJobId} and ${isThere(sql, "cron_jobs", cronJobId)}
             order by scheduled_at desc limit ${limit} offset ${offset}::bigint`)

@@ -14,8 +14,10 @@ import { DatabaseWait } from "../../../Services/DatabaseWait.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 import * as Entries from "../Entries.ts"
-import { type Auditing, auditing } from "./AuditEntries.ts"
+import { type Auditing, auditing, namesOf } from "./AuditEntries.ts"
 import { isOutOfReach, isReadOnly, isSqlError } from "./Faults.ts"
+import { inLane } from "./Lanes.ts"
+import { Replicated } from "./Replica.ts"
 
 /** The database as the repositories see it: its client, and the one way to ask it. */
 export class Database extends Context.Service<
@@ -28,6 +30,18 @@ export class Database extends Context.Service<
      * decode is a defect.
      */
     readonly query: <A, E>(
+      effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
+    ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
+    /** As `query`, for lists and searches: on sessions of their own, so that they hold up nothing else. */
+    readonly list: <A, E>(
+      effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
+    ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
+    /**
+     * As `list`, for what may be a second old, and is not where this node has written: the replica may answer. `of` is
+     * the workspace, or what of it is the target of entries of the audit log. Never for what says who may do what.
+     */
+    readonly read: <A, E>(
+      of: string,
       effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
     ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
     /** As `query`, for what changes something: the statement takes the entries of the audit log with it. */
@@ -44,10 +58,26 @@ export class Database extends Context.Service<
       const entries = yield* Entries.make
       const query = <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
         sortFailures(bounded(effect, databaseTimeoutMillis))
+      const list = <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
+        query(inLane("lists")(effect))
+      const replica = yield* Replicated
       return Database.of({
         sql,
         query,
-        change: (make) => Effect.flatMap(entries, (given) => query(make(auditing(sql, given))))
+        list,
+        read: (of, effect) =>
+          replica === undefined
+            ? list(effect)
+            : // A transaction reads what it has written itself.
+              Effect.flatMap(Effect.serviceOption(sql.transactionService), (transaction) =>
+                query(Option.isSome(transaction) ? effect : replica.read(of, effect))
+              ),
+        change: (make) =>
+          Effect.flatMap(entries, (given) =>
+            replica === undefined
+              ? query(make(auditing(sql, given)))
+              : Effect.tap(query(make(auditing(sql, given))), () => replica.written(namesOf(given)))
+          )
       })
     })
   )

@@ -40,7 +40,7 @@ export const layer = Layer.effect(
   MemoryRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, query, sql } = database
+    const { change, list, query, sql } = database
     const { memorySearchMillis } = yield* Settings
     const selected = columns.read()
     const withAuthor = detailed.read()
@@ -95,7 +95,7 @@ export const layer = Layer.effect(
             )${audit.of("changed")}
             select id from changed`)
         ),
-      search: (filter) => query(search(filter))
+      search: (filter) => list(search(filter))
     })
   })
 )

@@ -1,17 +1,21 @@
 import type { PgPool } from "@effect/sql-pg/PgPool"
 import * as Effect from "effect/Effect"
 import * as Metrics from "../../../Services/Metrics.ts"
+import type { Lane } from "./Lanes.ts"
 
 /**
  * The same ways to a session of the pool, and `/metrics` says how many sessions are in use and how many wait for one,
  * as long as the scope is open. A statement costs two numbers more by it.
  */
-export const make = Effect.fnUntraced(function* (pool: Pick<PgPool, "get" | "use">, size: number) {
+export const make = Effect.fnUntraced(function* (
+  pool: Pick<PgPool, "get" | "use">,
+  { name, size }: { readonly name: Lane; readonly size: number }
+) {
   let inUse = 0
   let waiting = 0
-  yield* Metrics.observe(Metrics.poolInUse, {}, () => inUse)
-  yield* Metrics.observe(Metrics.poolWaiting, {}, () => waiting)
-  yield* Metrics.observe(Metrics.poolSize, {}, () => size)
+  yield* Metrics.observe(Metrics.poolInUse, { pool: name }, () => inUse)
+  yield* Metrics.observe(Metrics.poolWaiting, { pool: name }, () => waiting)
+  yield* Metrics.observe(Metrics.poolSize, { pool: name }, () => size)
 
   const use: PgPool["use"] = (work) =>
     Effect.suspend(() => {

@@ -14,7 +14,7 @@ const columns = makeColumns(Project, {})
 export const layer = Layer.effect(
   ProjectRepo,
   Effect.gen(function* () {
-    const { change, query, sql } = yield* Database
+    const { change, query, read, sql } = yield* Database
     const selected = columns.read()
     return ProjectRepo.of({
       insert: (given, most) =>
@@ -29,7 +29,8 @@ export const layer = Layer.effect(
           })
         ),
       list: (workspaceId) =>
-        query(
+        read(
+          workspaceId,
           projects(
             sql`select ${selected} from projects where workspace_id = ${workspaceId} order by created_at, id`
           )

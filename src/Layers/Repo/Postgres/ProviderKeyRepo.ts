@@ -21,7 +21,7 @@ const usableColumns = makeColumns(UsableProviderKey, {
 export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
-    const { change, query, sql } = yield* Database
+    const { change, query, read, sql } = yield* Database
     const selected = columns.read("k")
     const usable = yield* Joined.byWorkspace(sql, (workspaceIds) =>
       query(
@@ -49,7 +49,8 @@ export const layer = Layer.effect(
           )
         ),
       list: (workspaceId) =>
-        query(
+        read(
+          workspaceId,
           providerKeys(sql`
             select ${selected} from provider_keys k
             where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)

@@ -14,7 +14,7 @@ const columns = makeColumns(Counted, { used: "json" }).read()
 
 export const layer = Layer.effect(
   QuotaRepo,
-  Effect.map(Database, ({ query, sql }) => {
+  Effect.map(Database, ({ read, sql }) => {
     const kept = (kind: Quota, column = "count"): Fragment =>
       sql`(select ${sql(column)} from kept where kind = ${kind})`
     return QuotaRepo.of({
@@ -27,7 +27,8 @@ export const layer = Layer.effect(
           tokens: countTokens(sql, userId, now)
         }
         const used = names.map((quota) => sql`${quota}::text, ${others[quota] ?? kept(quota)}`)
-        return query(
+        return read(
+          workspaceId,
           counted(sql`
             with kept as materialized (
               select kind, count, bytes from quota_counts where workspace_id = ${workspaceId})

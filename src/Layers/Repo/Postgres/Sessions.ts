@@ -5,10 +5,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as SqlClient from "effect/sql/SqlClient"
-import type { Connection } from "effect/sql/SqlConnection"
+import type { Borrower, Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import { isOfSession, isReadOnly } from "./Faults.ts"
+import { CurrentLane, type Lane } from "./Lanes.ts"
 import * as PoolLoad from "./PoolLoad.ts"
 
 /** While a server only reads, so are new sessions: they are not all replaced for each statement that says so. */
@@ -20,17 +21,38 @@ const quietNanos = 1_000_000_000n
  * takes writes again. With the first that says so all are replaced, at most once a second; those that are in use
  * when they are given back.
  */
-export const layer = (config: PgClient.PgPoolConfig) => PgClient.layerFrom(make(config))
+export const layer = (config: PgClient.PgPoolConfig, others: Others = {}) =>
+  PgClient.layerFrom(make(config, others))
 
-const make = Effect.fnUntraced(function* (config: PgClient.PgPoolConfig) {
+/** Pools of their own for the lanes beside the work; what has none shares that of the work. */
+export type Others = Readonly<Partial<Record<Exclude<Lane, "work">, PgClient.PgPoolConfig>>>
+
+const makeLane = Effect.fnUntraced(function* (name: Lane, config: PgClient.PgPoolConfig) {
   const pool = yield* PgPool.make(config)
   const { pinned, plain } = makeWatched(pool)
-  const counted = yield* PoolLoad.make(pool, config.maxConnections ?? 10)
+  const counted = yield* PoolLoad.make(pool, { size: config.maxConnections ?? 10, name })
+  const borrower: Borrower = (use) => counted.use((base) => use(plain(base)))
+  return {
+    pool,
+    acquirer: Effect.map(counted.get, plain),
+    borrower,
+    transactionAcquirer: Effect.flatMap(counted.get, pinned)
+  }
+})
+
+const make = Effect.fnUntraced(function* (config: PgClient.PgPoolConfig, { lists, replica }: Others) {
+  const work = yield* makeLane("work", config)
+  const lanes = {
+    work,
+    lists: lists === undefined ? work : yield* makeLane("lists", lists),
+    replica: replica === undefined ? work : yield* makeLane("replica", replica)
+  }
+  const { pool } = work
   const client = yield* SqlClient.make({
     driver: "pg",
-    acquirer: Effect.map(counted.get, plain),
-    borrower: (use) => counted.use((base) => use(plain(base))),
-    transactionAcquirer: Effect.flatMap(counted.get, pinned),
+    acquirer: Effect.flatMap(CurrentLane, (lane) => lanes[lane].acquirer),
+    borrower: (use) => Effect.flatMap(CurrentLane, (lane) => lanes[lane].borrower(use)),
+    transactionAcquirer: Effect.flatMap(CurrentLane, (lane) => lanes[lane].transactionAcquirer),
     compiler: PgClient.makeCompiler(),
     prepareTransactionControls: true,
     commit,

@@ -1,7 +1,6 @@
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as Latch from "effect/Latch"
+import type * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
@@ -9,7 +8,9 @@ import * as Schema from "effect/Schema"
 import { RunId } from "../../../Schemas/Ids.ts"
 import { Signal, Signals } from "../../../Services/Signals.ts"
 import { make as makeLocal } from "../InMemory/Signals.ts"
+import { whileAnswering } from "./Answering.ts"
 import { Database } from "./Database.ts"
+import { Direct } from "./Direct.ts"
 
 const channel = "agentd"
 const retryMillis = 500
@@ -52,9 +53,10 @@ export const layer = Layer.effect(
     const { query, sql } = yield* Database
     const local = yield* makeLocal
     if (sql.config.stream !== undefined) return local
+    const config = (yield* Direct) ?? sql.config
 
     const listen = Effect.fnUntraced(function* (answered: Latch.Latch) {
-      const connection = yield* PgConnection.make({ ...sql.config, applicationName: "agentd listen" })
+      const connection = yield* PgConnection.make({ ...config, applicationName: "agentd listen" })
       const session = yield* connection.pin
       const notifications = yield* session.listen(channel)
       // What was sent while nobody listened is lost: look.
@@ -69,16 +71,9 @@ export const layer = Layer.effect(
       yield* Effect.raceFirst(Effect.forever(receive), Effect.forever(ask))
     })
 
-    /** Until the connection breaks or is silent. It is left to close by itself: a frozen server takes no goodbye. */
-    const listenOnce = Effect.gen(function* () {
-      const answered = yield* Latch.make(false)
-      yield* Effect.acquireUseRelease(
-        Effect.forkDetach(Effect.scoped(listen(answered))),
-        (listening) => Effect.raceFirst(Fiber.join(listening), silence(answered)),
-        (listening) => Effect.sync(() => listening.interruptUnsafe())
-      )
-    })
-    yield* listenOnce.pipe(
+    const listenOnce = whileAnswering(listen, askMillis + answerMillis)
+    const silent = Effect.logWarning("the connection that listens does not answer: it is replaced")
+    yield* Effect.andThen(listenOnce, silent).pipe(
       Effect.catchCause((cause) => Effect.logDebug("not listening", cause)),
       Effect.andThen(Effect.sleep(retryMillis)),
       Effect.forever,
@@ -96,11 +91,3 @@ export const layer = Layer.effect(
     })
   })
 )
-
-/** Ends when there was no answer for as long as one may take. */
-const silence = Effect.fnUntraced(function* (answered: Latch.Latch) {
-  while (Option.isSome(yield* Effect.timeoutOption(answered.await, askMillis + answerMillis))) {
-    answered.closeUnsafe()
-  }
-  yield* Effect.logWarning("the connection that listens does not answer: it is replaced")
-})

@@ -38,6 +38,8 @@ interface Source<A> {
  * the others may speak; `beside` is told with every row.
  */
 interface Part {
+  /** Whose list it is, as `Database.read` has it. */
+  readonly of: string
   readonly where: Fragment
   readonly parts?: ReadonlyArray<Fragment>
   readonly given?: Fragment
@@ -66,7 +68,7 @@ const leastRow = 100
 const mostRows = Math.ceil(mostAnswerBytes / leastRow)
 
 /** How lists are read a part at a time, whatever they are lists of. */
-export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) => {
+export const make = <A>({ read, sql }: Database["Service"], source: Source<A>) => {
   const { alias, order, row, shown, table } = source
   const decode = rows(row)
   const literal = sql.literal
@@ -115,7 +117,8 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
      * Rows that are left out are not read but for how long they are.
      */
     batch: (part: Part) =>
-      query(
+      read(
+        part.of,
         Effect.flatMap(
           sql`${part.given ?? literal("")}
             select ${shown}, ${literal(alias)}.found${part.beside ?? literal("")} from (
@@ -141,7 +144,8 @@ export const make = <A>({ query, sql }: Database["Service"], source: Source<A>) 
       const limit = part.limit ?? mostRows
       const most = literal(String(mostAnswerBytes))
       const position = literal(order[0] === "position" ? "position::float8" : "0::float8")
-      return query(
+      return read(
+        part.of,
         Effect.map(
           decodeEnd(sql`
             with long as materialized (
@@ -188,7 +192,7 @@ interface AgedPart extends Omit<Part, "limit"> {
  * that is gone, where it was. `ReferenceGone` says of a place that was never seen that it is none of this tenant.
  */
 export const makeAged = <A extends Aged>(database: Database["Service"], source: Omit<Source<A>, "order">) => {
-  const { query, sql } = database
+  const { read, sql } = database
   const table = sql(source.table)
   const slices = make(database, { ...source, order: ["created_at", "id"] })
 
@@ -206,10 +210,11 @@ export const makeAged = <A extends Aged>(database: Database["Service"], source: 
     ])
   }
 
-  const requireThere = ({ after, scope }: AgedPart) =>
+  const requireThere = ({ after, of, scope }: AgedPart) =>
     after === null || after.createdAt !== null
       ? Effect.void
-      : query(
+      : read(
+          of,
           Effect.flatMap(
             sql`select 1 from ${table} where id = ${after.id} and ${scope}`,
             (there): Effect.Effect<void, ReferenceGone | SqlError> =>
@@ -263,7 +268,7 @@ export const makePages = <A extends Aged, F extends WorkspaceFilter = WorkspaceF
   const partOf = (filter: F, after: Place | null): AgedPart => {
     const scope = sql`workspace_id = ${filter.workspaceId}`
     const ofProject = filter.projectId === undefined ? [] : [sql`project_id = ${filter.projectId}`]
-    return { scope, where: sql.and([scope, ...ofProject, ...narrow(filter)]), after }
+    return { of: filter.workspaceId, scope, where: sql.and([scope, ...ofProject, ...narrow(filter)]), after }
   }
 
   return {

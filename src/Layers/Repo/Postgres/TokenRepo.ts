@@ -98,7 +98,7 @@ export const layer = Layer.effect(
   TokenRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, query, sql } = database
+    const { change, list, query, sql } = database
     const selected = columns.read("t")
     return TokenRepo.of({
       insert: (given, most) =>
@@ -126,7 +126,7 @@ export const layer = Layer.effect(
           )
         ),
       list: (userId, now) =>
-        query(
+        list(
           tokens(sql`
             select ${selected} from tokens t
             where user_id = ${userId} and revoked_at is null

@@ -16,7 +16,7 @@ const recordColumns = makeColumns(UserRecord, {})
 export const layer = Layer.effect(
   UserRepo,
   Effect.gen(function* () {
-    const { change, query, sql } = yield* Database
+    const { change, list, query, sql } = yield* Database
     const selected = columns.read()
     const shown = recordColumns.read()
     return UserRepo.of({
@@ -33,7 +33,7 @@ export const layer = Layer.effect(
       findByEmail: (email) =>
         query(user(sql`select ${selected} from users where email = ${email} and deleted_at is null`)),
       page: ({ after, limit }) =>
-        query(
+        list(
           records(sql`
             select ${shown} from users where id > ${after ?? ""} and deleted_at is null
             order by id limit ${limit}`)

@@ -118,7 +118,7 @@ const endOf = (sql: PgClient, id: WorkspaceId, userId: UserId, isThere: string) 
     returning i.id, i.role, i.created_at)`
 
 /** Who belongs to workspaces. */
-const ofMembers = ({ change, query, sql }: Database["Service"]) => {
+const ofMembers = ({ change, list, query, sql }: Database["Service"]) => {
   const asMember = (id: WorkspaceId, userId: UserId) => sql`
     select ${roleColumns.read("m")} from workspace_members m
     join users u on u.id = m.user_id and u.disabled_at is null
@@ -162,7 +162,7 @@ const ofMembers = ({ change, query, sql }: Database["Service"]) => {
         )
       ),
     members: (id) =>
-      query(
+      list(
         members(sql`
           select ${memberColumns}
           from workspace_members m join users u on u.id = m.user_id and u.deleted_at is null
@@ -238,7 +238,7 @@ export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, query, sql } = database
+    const { change, list, query, sql } = database
     return WorkspaceRepo.of({
       insert: (given, createdBy, most) => {
         const row = { ...columns.row(given), created_by: createdBy }
@@ -254,7 +254,7 @@ export const layer = Layer.effect(
       lock: (id) =>
         query(workspace(sql`select ${shown} from workspaces w where w.id = ${id} for no key update`)),
       list: (userId) =>
-        query(
+        list(
           workspaces(sql`
             select ${viewColumns.read("w")} from workspaces w join (
               select workspace_id, role from workspace_members where user_id = ${userId}

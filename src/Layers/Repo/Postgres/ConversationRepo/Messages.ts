@@ -29,7 +29,7 @@ export const make = (
   ConversationRepo["Service"],
   "newest" | "extent" | "messages" | "history" | "addMessage" | "addReply"
 > => {
-  const { query, sql } = database
+  const { query, read, sql } = database
   const slices = Slices.make(database, {
     table: "messages",
     alias: "m",
@@ -51,7 +51,8 @@ export const make = (
   const requireThere = (id: string, message: string | null) =>
     message === null
       ? Effect.void
-      : query(
+      : read(
+          id,
           Effect.flatMap(
             sql`select 1 from messages where id = ${message} and conversation_id = ${id}`,
             (there): Effect.Effect<void, ReferenceGone | SqlError> =>
@@ -65,13 +66,13 @@ export const make = (
   return {
     newest: Effect.fnUntraced(function* (id, part) {
       const where = before(id, part.before)
-      const { isCut, rows } = yield* slices.batch({ where, limit: part.limit, isDescending: true })
+      const { isCut, rows } = yield* slices.batch({ of: id, where, limit: part.limit, isDescending: true })
       if (rows.length === 0) yield* requireThere(id, part.before)
       return { rows: rows.map(toMessage).reverse(), next: isCut ? (rows[0]?.position ?? null) : null }
     }),
     extent: (id, part) =>
       Effect.map(
-        slices.extent({ where: before(id, part.before), limit: part.limit, isDescending: true }),
+        slices.extent({ of: id, where: before(id, part.before), limit: part.limit, isDescending: true }),
         ({ first, isOver, position }) => ({
           isOver,
           after: position === null ? null : position - 1,
@@ -82,6 +83,7 @@ export const make = (
     messages: (id, { after, limit, until }) =>
       Effect.map(
         slices.batch({
+          of: id,
           where: sql.and([
             scopeOf(id),
             ...(after === null ? [] : [sql`position > ${after}`]),

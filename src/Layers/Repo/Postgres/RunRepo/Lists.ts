@@ -18,7 +18,7 @@ const total = Schema.decodeUnknownSync(Schema.Struct({ total: Schema.Int }))
 export const make = (
   database: Database["Service"]
 ): Pick<RunRepo["Service"], "list" | "extent" | "slice"> => {
-  const { query, sql } = database
+  const { read, sql } = database
   const runs = Slices.makeAged(database, {
     table: "runs",
     alias: "r",
@@ -31,6 +31,7 @@ export const make = (
   const partOf = (filter: RunFilter) => {
     const { parts, where } = narrowed(sql, filter)
     return {
+      of: filter.workspaceId,
       where: sql`${where} and ${isThere(sql, filter)}`,
       parts,
       scope: sql`kind = 'task' and workspace_id = ${filter.workspaceId}`,
@@ -55,7 +56,7 @@ export const make = (
       const [first] = raw
       if (first !== undefined) return { ...listed, total: total(first).total }
       const isNone = after === null && offset === 0
-      return { ...listed, total: isNone ? 0 : yield* query(count(sql`select ${counted} as count`)) }
+      return { ...listed, total: isNone ? 0 : yield* read(filter.workspaceId, count(sql`select ${counted} as count`)) }
     }),
     extent: ({ after = null, limit, offset, ...filter }) =>
       runs.extent({ ...partOf(filter), after, offset }, limit),
