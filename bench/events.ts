@@ -36,7 +36,13 @@ const millis = Number(values.seconds) * 1_000
 /** Until both nodes are there, and what was read late is read. */
 const [aheadMillis, behindMillis] = [4_000, 3_000]
 const own = resolve(import.meta.dirname, "support/EventNode.ts")
-const versions = values.node === undefined ? [["this", own]] : [["this", own], ["other", resolve(values.node)]]
+const versions =
+  values.node === undefined
+    ? [["this", own]]
+    : [
+        ["this", own],
+        ["other", resolve(values.node)]
+      ]
 
 const percentile = (all: ReadonlyArray<number>, share: number) =>
   [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN
@@ -72,7 +78,9 @@ const measure = async (version: string, file: string, runs: number) => {
   await Effect.runPromise(
     Effect.scoped(
       Layer.build(
-        Remote.layer(Redacted.make(url)).pipe(Layer.provide(Layer.succeed(Settings, Settings.defaults)))
+        Remote.layer({ url: Redacted.make(url) }).pipe(
+          Layer.provide(Layer.succeed(Settings, Settings.defaults))
+        )
       )
     )
   )
@@ -81,7 +89,9 @@ const measure = async (version: string, file: string, runs: number) => {
     const [row] = await onDatabase(
       `${server}/postgres`,
       (sql) =>
-        sql<{ commits: number }>`select xact_commit::int as commits from pg_stat_database where datname = ${name}`
+        sql<{
+          commits: number
+        }>`select xact_commit::int as commits from pg_stat_database where datname = ${name}`
     )
     return row?.commits ?? Number.NaN
   }
@@ -116,7 +126,18 @@ const measure = async (version: string, file: string, runs: number) => {
 
 const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
 process.stdout.write(`${cpus().length} cores, ${perSecond} events per second and run, ${values.seconds} s\n`)
-print("version", "runs", "commits/s", "told", "read", "executing µs/event", "reading µs/event", "delay p50", "p99", "load")
+print(
+  "version",
+  "runs",
+  "commits/s",
+  "told",
+  "read",
+  "executing µs/event",
+  "reading µs/event",
+  "delay p50",
+  "p99",
+  "load"
+)
 print("---", "---:", "---:", "---:", "---:", "---:", "---:", "---:", "---:", "---:")
 const rows: Array<Awaited<ReturnType<typeof measure>>> = []
 for (const runs of values.runs.split(",").map(Number)) {

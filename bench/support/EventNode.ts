@@ -84,7 +84,7 @@ const layerOf = ({ url, worker }: Order) =>
     Layer.provideMerge(WatchedRuns.layer),
     Layer.provideMerge(Lifecycle.layer),
     Layer.provideMerge(Repo.layerPostgres),
-    Layer.provideMerge(Remote.layer(Redacted.make(url))),
+    Layer.provideMerge(Remote.layer({ url: Redacted.make(url) })),
     Layer.provideMerge(Layer.mergeAll(Layer.succeed(Settings, { ...Settings.defaults, worker }), Ids.layer))
   )
 

@@ -73,9 +73,7 @@ export class RunEventRepo extends Context.Service<
       limit: number
     ) => Effect.Effect<ReadonlyArray<Look | undefined>, Unavailable>
     /** How far these runs are; those that are gone are left out. */
-    readonly glance: (
-      ids: ReadonlyArray<RunId>
-    ) => Effect.Effect<ReadonlyMap<RunId, Glance>, Unavailable>
+    readonly glance: (ids: ReadonlyArray<RunId>) => Effect.Effect<ReadonlyMap<RunId, Glance>, Unavailable>
     /** Forgets the batches that begin with `from` to `to`; as fenced as `append`. */
     readonly truncate: (execution: Execution, from: number, to: number) => Effect.Effect<boolean, Unavailable>
   }

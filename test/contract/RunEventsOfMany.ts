@@ -53,10 +53,7 @@ export const suite = (it: It) =>
           ]),
           ["kept", "lost", "lost", "lost", "kept"]
         )
-        assert.deepStrictEqual(
-          [yield* ids(one), yield* ids(two), yield* ids(three)],
-          [[1, 2, 3], [4], []]
-        )
+        assert.deepStrictEqual([yield* ids(one), yield* ids(two), yield* ids(three)], [[1, 2, 3], [4], []])
         assert.deepStrictEqual((yield* find(one.id)).firstTokenAt, at(7))
         assert.isNull((yield* find(two.id)).firstTokenAt)
         assert.deepStrictEqual(yield* events.appendAll([]), [])
@@ -74,10 +71,10 @@ export const suite = (it: It) =>
         )
         assert.deepStrictEqual((yield* find(one.id)).firstTokenAt, at(7))
         yield* runs.cancel(two.id, at())
-        assert.deepStrictEqual(
-          yield* events.appendAll([write(one, [batch(4)]), write(two, [batch(2)])]),
-          ["kept", "lost"]
-        )
+        assert.deepStrictEqual(yield* events.appendAll([write(one, [batch(4)]), write(two, [batch(2)])]), [
+          "kept",
+          "lost"
+        ])
         assert.deepStrictEqual([yield* ids(one), yield* ids(two)], [[1, 2, 3, 4], [1]])
       })
     )
@@ -120,13 +117,17 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const { events, one, three, two } = yield* subject
         // It does not compress.
-        const long = Array.from({ length: 90_000 }, (_, n) => ((n * 2_654_435_761) % 4_294_967_296).toString(36))
+        const long = Array.from({ length: 90_000 }, (_, n) =>
+          ((n * 2_654_435_761) % 4_294_967_296).toString(36)
+        )
         const large = (id: number): EventBatch => [numbered(id, `${long.join("")}${long.reverse().join("")}`)]
         for (const execution of [one, two, three]) yield* events.append(execution, [1, 2, 3, 4].map(large))
         const after = new Map([one, two, three].map(({ id }) => [id, 0]))
         let looks = 0
         while (Array.from(after.values()).some((last) => last < 4)) {
-          const asked = Array.from(after, ([id, last]) => ({ id, after: last })).filter((ask) => ask.after < 4)
+          const asked = Array.from(after, ([id, last]) => ({ id, after: last })).filter(
+            (ask) => ask.after < 4
+          )
           const found = yield* events.look(asked, 25)
           assert.isTrue(found.some((look) => look !== undefined && look.events.length > 0))
           found.forEach((look, n) => {

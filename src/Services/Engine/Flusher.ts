@@ -6,8 +6,8 @@ import type { RunId } from "../../Schemas/Ids.ts"
 import * as DatabaseWait from "../DatabaseWait.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
 import { Signals } from "../Signals.ts"
-import * as EventStatements from "./EventStatements.ts"
 import type { Source } from "./EventStatements.ts"
+import * as EventStatements from "./EventStatements.ts"
 import { WatchedRuns } from "./WatchedRuns.ts"
 
 /** How long what was told waits to be kept, while the store keeps up. */
@@ -91,8 +91,7 @@ export const make = Effect.fnUntraced(function* ({ isWatched, ...options }: Opti
     const left = yield* writeOut(waiting.takeAll())
     left.forEach(waiting.add)
   })
-  const isUrgent = (source: Source) =>
-    passedBy.has(source) ? Effect.succeed(true) : isWatched(source.id)
+  const isUrgent = (source: Source) => (passedBy.has(source) ? Effect.succeed(true) : isWatched(source.id))
   const flushSoon = Effect.gen(function* () {
     yield* soon.some
     yield* Effect.sleep(0)

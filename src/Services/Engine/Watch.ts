@@ -115,7 +115,8 @@ export const make = Effect.gen(function* () {
       else {
         run.isParked = state.status === "WAITING_APPROVAL"
         wakeBehind(run, state)
-        if (state.status === "RUNNING" && at - run.announcedAt >= announceMillis - pollMillis / 2) announce(id)
+        if (state.status === "RUNNING" && at - run.announcedAt >= announceMillis - pollMillis / 2)
+          announce(id)
       }
     }
   })

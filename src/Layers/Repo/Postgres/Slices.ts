@@ -222,7 +222,7 @@ export const makeAged = <A extends Aged>(database: Database["Service"], source: 
           )
         )
 
-  const read = Effect.fnUntraced(function* (
+  const readPage = Effect.fnUntraced(function* (
     part: AgedPart,
     range: { readonly until: Place | null; readonly limit: number }
   ) {
@@ -238,8 +238,8 @@ export const makeAged = <A extends Aged>(database: Database["Service"], source: 
 
   return {
     /** A page, and its rows as they were read, with what was told `beside` them. */
-    read,
-    page: (...asked: Parameters<typeof read>) => Effect.map(read(...asked), ({ page }) => page),
+    readPage,
+    page: (...asked: Parameters<typeof readPage>) => Effect.map(readPage(...asked), ({ page }) => page),
     extent: (part: AgedPart, limit: number | undefined) =>
       Effect.map(
         slices.extent({ ...part, where: from(part, null), limit }),

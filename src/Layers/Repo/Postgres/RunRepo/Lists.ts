@@ -51,12 +51,15 @@ export const make = (
         after,
         offset
       }
-      const { page, raw } = yield* runs.read(part, { until: null, limit })
+      const { page, raw } = yield* runs.readPage(part, { until: null, limit })
       const listed = { runs: page.rows, next: page.next }
       const [first] = raw
       if (first !== undefined) return { ...listed, total: total(first).total }
       const isNone = after === null && offset === 0
-      return { ...listed, total: isNone ? 0 : yield* read(filter.workspaceId, count(sql`select ${counted} as count`)) }
+      return {
+        ...listed,
+        total: isNone ? 0 : yield* read(filter.workspaceId, count(sql`select ${counted} as count`))
+      }
     }),
     extent: ({ after = null, limit, offset, ...filter }) =>
       runs.extent({ ...partOf(filter), after, offset }, limit),
