@@ -3,7 +3,7 @@
  * that hands on the stream of the same model: agentd on PostgreSQL and the proxy on one core, each in turns, and
  * generator, model and PostgreSQL on the other.
  *
- *   node bench/streams.ts [--quick] [--only fast,250,1000] [--json FILE] [--cpu-prof FOLDER]
+ *   node bench/streams.ts [--quick] [--only fast,250,1000 (up to 1,024 streams)] [--json FILE] [--cpu-prof FOLDER]
  *
  * CPU is that of the server process, from /proc; a token's delay is from the model's write to the generator's read.
  * Every text is compared with what the model sent, and every id with the one before. PostgreSQL is its own (`initdb` and
@@ -268,8 +268,7 @@ for (const target of targets) {
 print("what", "agentd", "beside", "ratio")
 print("---", "---", "---", "---")
 if (only.has("fast")) await phase(`fast model, ${fastStreams} streams`, (target) => fast(target, fastTokens))
-for (const streams of [250, mostStreams]) {
-  if (!only.has(String(streams))) continue
+for (const streams of [...only].map(Number).filter((count) => count > 0)) {
   await phase(`${streams} streams × ${perSecond}/s`, (target) => paced(target, streams))
 }
 process.stdout.write(`\nload ${load()} after\n`)

@@ -133,7 +133,7 @@ export const pacedTokens = ({ pieces }: TokenReader, isWhole: boolean): Told => 
       tokens.push({ at: delta.at, micros: delta.at - sentAt })
     }
   }
-  if (isWhole && text !== `=${sum}`) throw new Error(`the text is not what was sent: ${text}`)
+  if (isWhole && text !== `=${sum ?? 0}`) throw new Error(`the text is not what was sent: ${text}`)
   return { tokens, frames: deltas.length }
 }
 
