@@ -44,8 +44,7 @@ export const whenSilent = (clock: Clock.Clock, millis: number, onSilence: () => 
       return waiting.lastHeard
     },
     leave: () => {
-      timer.all.delete(waiting)
-      if (timer.all.size > 0) return
+      if (!timer.all.delete(waiting) || timer.all.size > 0) return
       timer.stop?.()
       timers.delete(clock)
     }

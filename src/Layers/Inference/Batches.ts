@@ -1,7 +1,8 @@
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider"
 import * as Effect from "effect/Effect"
 import type { InferenceEvent } from "../../Schemas/Inference.ts"
 import type { Failure } from "./Failures.ts"
-import { atTurnsEnd } from "./Turns.ts"
+import { atTurnsEnd, isDue, nextTurn } from "./Turns.ts"
 
 /** Whoever sends more than is taken waits, in UTF-16 code units and events. */
 const mostUnits = 65_536
@@ -81,5 +82,37 @@ export const makeBatches = (): Batches => {
       if (events.length > 0 || ended !== undefined) return resume(taken())
       wake = () => resume(taken())
     })
+  }
+}
+
+interface ReadingAll {
+  /** Pushes what it brings, or says why the answer failed. */
+  readonly take: (part: LanguageModelV4StreamPart) => Failure | undefined
+  readonly failed: (raw: unknown) => Failure
+  readonly isOver: () => boolean
+  /** What it is that no more comes, and the answer has no end. */
+  readonly atEnd: () => Failure | undefined
+}
+
+/** Reads until the answer is over or its reader is cancelled, in promises alone; what it read is in the batches. */
+export const readAll = async (
+  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+  batches: Batches,
+  { atEnd, failed, isOver, take }: ReadingAll
+): Promise<void> => {
+  try {
+    while (true) {
+      if (isDue()) await nextTurn()
+      const { done, value } = await reader.read()
+      if (isOver()) return batches.end(failed(undefined))
+      if (done) return batches.end(atEnd())
+      const failure = take(value)
+      if (failure !== undefined) return batches.end(failure)
+      if (value.type === "finish") return batches.end()
+      const room = batches.room()
+      if (room !== undefined) await room
+    }
+  } catch (raw) {
+    batches.end(failed(raw))
   }
 }

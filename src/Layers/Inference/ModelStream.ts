@@ -13,7 +13,7 @@ import type { InferenceError, InferenceEvent, InferenceRequest } from "../../Sch
 import type { Thinker } from "../../Schemas/Reasoning.ts"
 import { makeScrubber } from "../../Schemas/Scrub.ts"
 import { wireNames } from "../../Schemas/WireName.ts"
-import { type Batches, makeBatches } from "./Batches.ts"
+import { makeBatches, readAll } from "./Batches.ts"
 import { type Failure, failureOf } from "./Failures.ts"
 import { makeWatch } from "./Liveness.ts"
 import { metered } from "./Metered.ts"
@@ -22,7 +22,6 @@ import { makePlainText } from "./PlainText.ts"
 import { type Asked, toCallOptions } from "./Prompt.ts"
 import { type Connection, dialectOf, languageModel, outputLimitOf } from "./Provider.ts"
 import { scrubbed } from "./Scrubbed.ts"
-import { isDue, nextTurn } from "./Turns.ts"
 
 const retries = 3
 const firstWaitMillis = 500
@@ -184,37 +183,6 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
   }
   return { first, next } satisfies Open
 })
-
-interface ReadingAll {
-  readonly take: (part: LanguageModelV4StreamPart) => Failure | undefined
-  readonly failed: (raw: unknown) => Failure
-  readonly isOver: () => boolean
-  /** What it is that no more comes, and the answer has no end. */
-  readonly atEnd: () => Failure | undefined
-}
-
-/** Reads until the answer is over or its reader is cancelled: in promises alone, of which one part takes two. */
-const readAll = async (
-  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
-  batches: Batches,
-  { atEnd, failed, isOver, take }: ReadingAll
-): Promise<void> => {
-  try {
-    while (true) {
-      if (isDue()) await nextTurn()
-      const { done, value } = await reader.read()
-      if (isOver()) return batches.end(failed(undefined))
-      if (done) return batches.end(atEnd())
-      const failure = take(value)
-      if (failure !== undefined) return batches.end(failure)
-      if (value.type === "finish") return batches.end()
-      const room = batches.room()
-      if (room !== undefined) await room
-    }
-  } catch (raw) {
-    batches.end(failed(raw))
-  }
-}
 
 /** What a provider must not say back: the key, and what of its address looks like one. */
 const scrubberOf = ({ apiKey, baseUrl }: Connection) =>
