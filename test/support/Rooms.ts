@@ -40,7 +40,7 @@ const adapter = (family: string, ...more: ReadonlyArray<string>): Room => ({
 
 const adapters: ReadonlyArray<Room> = [
   adapter("Auth", "Api/Authorization.ts"),
-  adapter("Inference"),
+  adapter("Inference", "Services/Silence.ts"),
   adapter("Outbound"),
   adapter("Repo"),
   adapter("Scheduler"),
