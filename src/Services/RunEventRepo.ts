@@ -42,19 +42,11 @@ export class RunEventRepo extends Context.Service<
   RunEventRepo,
   {
     /**
-     * False, and nothing is kept, when the execution is no longer the latest. When the run first said something
-     * is kept with it, unless that is known.
+     * Keeps what executions told, in one statement that waits for the rows of none, and says what became of each; when
+     * the run first said something with it, unless that is known. Where it fails nothing is kept of any, or it is not
+     * known.
      */
     readonly append: (
-      execution: Execution,
-      batches: ReadonlyArray<EventBatch>,
-      firstTokenAt?: Date | null
-    ) => Effect.Effect<boolean, Unavailable>
-    /**
-     * As `append` of each, in one statement that waits for the rows of none; answers in their order. Where it fails,
-     * nothing is kept of any, or it is not known.
-     */
-    readonly appendAll: (
       writes: ReadonlyArray<EventWrite>
     ) => Effect.Effect<ReadonlyArray<Appended>, Unavailable>
     /** The events behind `after` in order, of up to `limit` batches. */

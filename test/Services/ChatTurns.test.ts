@@ -17,6 +17,7 @@ import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Runs } from "../../src/Services/Runs.ts"
+import { append } from "../support/Appended.ts"
 import { chatEvent, conversationOf, names, textOf } from "../support/ChatEvents.ts"
 import { newId, newMessage, newRun } from "../support/Fixtures.ts"
 import { listedFor, messagesOf, readChat } from "../support/Listed.ts"
@@ -198,11 +199,11 @@ const lost = Effect.fnUntraced(function* (options: { readonly hasStep: boolean }
       { type: "model", text: "Well. ", toolCalls: [remember.call], usage: noUsage },
       [[thinks(2), says(3, "Well. ")]]
     )
-    yield* (yield* RunEventRepo).append(gone, [
+    yield* append(yield* RunEventRepo, gone, [
       [{ id: 4, event: { event: "tool_call", data: remember.call } }]
     ])
   } else {
-    yield* (yield* RunEventRepo).append(gone, [[thinks(2), says(3, "We")], [says(4, "l")]])
+    yield* append(yield* RunEventRepo, gone, [[thinks(2), says(3, "We")], [says(4, "l")]])
   }
   const all = yield* Runs
   const follow = (after: number) => Effect.map(all.events(user, id, after), Option.getOrThrow)

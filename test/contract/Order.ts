@@ -10,6 +10,7 @@ import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Transaction } from "../../src/Services/Transaction.ts"
+import { append } from "../support/Appended.ts"
 import type { It } from "../support/Backends.ts"
 import {
   at,
@@ -158,7 +159,7 @@ export const suite = (it: It) =>
         const events = yield* RunEventRepo
         const { id } = yield* makeRun(workspaceId)
         const execution = executionOf(a, yield* claimOne(a))
-        for (const place of [5, 1, 3]) yield* events.append(execution, [[event(place)]])
+        for (const place of [5, 1, 3]) yield* append(events, execution, [[event(place)]])
         const places = (after: number, limit = 100) =>
           Effect.map(events.read(id, after, limit), (found) => found.map((kept) => kept.id))
         assert.deepStrictEqual(yield* places(0), [1, 3, 5])

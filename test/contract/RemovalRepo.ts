@@ -13,6 +13,7 @@ import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Transaction } from "../../src/Services/Transaction.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+import { append } from "../support/Appended.ts"
 import type { It } from "../support/Backends.ts"
 import {
   at,
@@ -244,7 +245,7 @@ export const suite = (it: It) =>
         const { id: conversationId } = yield* makeConversation(workspaceId)
         const over = yield* startTurn(workspaceId, a, conversationId)
         yield* conversations.addMessage(conversationId, yield* newMessage())
-        yield* events.append(executionOf(a, { ...over, epoch: 1 }), [[eventOf(1)]])
+        yield* append(events, executionOf(a, { ...over, epoch: 1 }), [[eventOf(1)]])
         yield* runs.cancel(over.id, at())
         const live = yield* startTurn(workspaceId, a, conversationId)
         const hold = Effect.gen(function* () {

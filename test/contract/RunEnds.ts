@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import { workerLost } from "../../src/Schemas/Run.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
+import { append } from "../support/Appended.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, newId } from "../support/Fixtures.ts"
 import {
@@ -132,7 +133,7 @@ export const suite = (it: It) =>
         const run = yield* claimOne(a, 0)
         assert.strictEqual(run.firstTokenAt, null)
         const events = yield* RunEventRepo
-        assert.isTrue(yield* events.append(executionOf(a, run), [], at(4)))
+        assert.isTrue(yield* append(events, executionOf(a, run), [], at(4)))
         const [taken] = yield* takeOver(b)
         const heir = executionOf(b, taken ?? assert.fail())
         yield* runs.finish(heir, failed, { at: at(50), firstTokenAt: at(40) })

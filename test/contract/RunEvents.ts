@@ -7,6 +7,7 @@ import { noUsage } from "../../src/Schemas/Usage.ts"
 import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
+import { append } from "../support/Appended.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, newId, newRun, unicode } from "../support/Fixtures.ts"
 import { completed, executionOf, subject as ofRuns, times } from "./RunSubject.ts"
@@ -36,8 +37,8 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const { events, execution, ids, read } = yield* subject
         assert.deepStrictEqual(yield* read(), [])
-        assert.isTrue(yield* events.append(execution, [batch(1), batch(2, 3, 4)]))
-        assert.isTrue(yield* events.append(execution, [batch(5, 1_000_001)]))
+        assert.isTrue(yield* append(events, execution, [batch(1), batch(2, 3, 4)]))
+        assert.isTrue(yield* append(events, execution, [batch(5, 1_000_001)]))
         assert.deepStrictEqual(yield* read(), [1, 2, 3, 4, 5, 1_000_001].map(numbered))
         assert.deepStrictEqual(yield* ids(1), [2, 3, 4, 5, 1_000_001])
         assert.deepStrictEqual(yield* ids(3), [4, 5, 1_000_001])
@@ -54,12 +55,12 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const { events, execution, find, id, runs } = yield* subject
         const approvals = yield* ApprovalRepo
-        yield* events.append(execution, [batch(1)], null)
+        yield* append(events, execution, [batch(1)], null)
         assert.isNull((yield* find(id)).firstTokenAt)
-        yield* events.append(execution, [batch(2)], at(7))
-        yield* events.append(execution, [batch(3)], at(8))
+        yield* append(events, execution, [batch(2)], at(7))
+        yield* append(events, execution, [batch(3)], at(8))
         assert.deepStrictEqual((yield* find(id)).firstTokenAt, at(7))
-        assert.isFalse(yield* events.append({ ...execution, epoch: 9 }, [batch(4)], at(1)))
+        assert.isFalse(yield* append(events, { ...execution, epoch: 9 }, [batch(4)], at(1)))
         assert.isTrue(yield* approvals.park(execution, [], [], at(9)))
         assert.deepStrictEqual((yield* find(id)).firstTokenAt, at(7))
         yield* runs.cancel(id, at(10))
@@ -72,7 +73,7 @@ export const suite = (it: It) =>
         const { events, execution, id, runs } = yield* subject
         const glance = Effect.map(events.glance([id]), (found) => found.get(id))
         assert.deepStrictEqual(yield* glance, { status: "RUNNING", lastId: 0 })
-        yield* events.append(execution, [batch(1), batch(2, 3_000_001)])
+        yield* append(events, execution, [batch(1), batch(2, 3_000_001)])
         assert.deepStrictEqual(yield* glance, { status: "RUNNING", lastId: 3_000_001 })
         yield* runs.cancel(id, at())
         const ended = { status: "CANCELLED", lastId: 3_000_001 } as const
@@ -87,8 +88,8 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const { events, execution, ids } = yield* subject
         const journal = yield* RunJournal
-        yield* events.append(execution, [batch(1, 2)])
-        yield* events.append(execution, [batch(1, 2), batch(3)])
+        yield* append(events, execution, [batch(1, 2)])
+        yield* append(events, execution, [batch(1, 2), batch(3)])
         assert.isTrue(yield* journal.record(execution, 0, step, [batch(3), batch(4)]))
         assert.isTrue(yield* journal.record(execution, 0, step, [batch(3), batch(4)]))
         assert.deepStrictEqual(yield* ids(), [1, 2, 3, 4])
@@ -122,12 +123,12 @@ export const suite = (it: It) =>
     it.effect("takes back the batches from one on", () =>
       Effect.gen(function* () {
         const { events, execution, ids } = yield* subject
-        yield* events.append(execution, [batch(1), batch(2, 3), batch(4, 5), batch(6)])
+        yield* append(events, execution, [batch(1), batch(2, 3), batch(4, 5), batch(6)])
         assert.isTrue(yield* events.truncate(execution, 4, 5))
         assert.deepStrictEqual(yield* ids(), [1, 2, 3, 6])
         assert.isTrue(yield* events.truncate(execution, 4, 6))
         assert.deepStrictEqual(yield* ids(), [1, 2, 3])
-        assert.isTrue(yield* events.append(execution, [batch(1_000_001)]))
+        assert.isTrue(yield* append(events, execution, [batch(1_000_001)]))
         assert.deepStrictEqual(yield* ids(2), [3, 1_000_001])
       })
     )
@@ -137,20 +138,20 @@ export const suite = (it: It) =>
         const { a, b, events, execution, ids, runs, takeOver } = yield* subject
         const approvals = yield* ApprovalRepo
         const journal = yield* RunJournal
-        yield* events.append(execution, [batch(1), batch(2)])
+        yield* append(events, execution, [batch(1), batch(2)])
         const [taken] = yield* takeOver(b)
         const heir = executionOf(b, taken ?? assert.fail())
         for (const stale of [execution, { ...heir, worker: a }, { ...heir, epoch: 9 }]) {
-          assert.isFalse(yield* events.append(stale, [batch(3)]))
+          assert.isFalse(yield* append(events, stale, [batch(3)]))
           assert.isFalse(yield* events.truncate(stale, 1, 9))
           assert.isFalse(yield* journal.record(stale, 0, step, [batch(3)]))
           assert.isFalse(yield* approvals.park(stale, [], [batch(3)]))
           assert.isFalse(yield* runs.finish(stale, completed, times, [batch(3)]))
         }
         assert.deepStrictEqual(yield* ids(), [1, 2])
-        assert.isTrue(yield* events.append(heir, [batch(3)]))
+        assert.isTrue(yield* append(events, heir, [batch(3)]))
         yield* runs.cancel(heir.id, at())
-        assert.isFalse(yield* events.append(heir, [batch(4)]))
+        assert.isFalse(yield* append(events, heir, [batch(4)]))
         assert.isFalse(yield* events.truncate(heir, 1, 9))
         assert.isFalse(yield* runs.finish(heir, completed, times, [batch(4)]))
         assert.deepStrictEqual(yield* ids(), [1, 2, 3])
@@ -165,7 +166,7 @@ export const suite = (it: It) =>
         yield* runs.finish(execution, completed, { ...times, at: at(-9_000) })
         yield* makeRun(workspaceId)
         const active = executionOf(a, yield* claimOne(a))
-        yield* events.append(active, [batch(1)])
+        yield* append(events, active, [batch(1)])
         yield* runs.prune({ eventsBefore: at(-8_000), journalsBefore: at(-10_000), limit: 1_000 })
         assert.deepStrictEqual(yield* ids(), [])
         assert.strictEqual((yield* journal.steps(execution.id)).size, 1)

@@ -4,6 +4,7 @@ import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { EventBatch, NumberedEvent } from "../../src/Schemas/RunEvent.ts"
 import { type EventWrite, RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import type { Execution } from "../../src/Services/RunRepo.ts"
+import { append } from "../support/Appended.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeRun, newId } from "../support/Fixtures.ts"
 import { completed, executionOf, subject as ofRuns, times } from "./RunSubject.ts"
@@ -44,7 +45,7 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const { a, events, find, ids, one, three, two } = yield* subject
         assert.deepStrictEqual(
-          yield* events.appendAll([
+          yield* events.append([
             write(one, [batch(1), batch(2, 3)], at(7)),
             write({ ...two, epoch: 9 }, [batch(1)], at(7)),
             write({ ...three, worker: `${a} other` }, [batch(1)]),
@@ -56,7 +57,7 @@ export const suite = (it: It) =>
         assert.deepStrictEqual([yield* ids(one), yield* ids(two), yield* ids(three)], [[1, 2, 3], [4], []])
         assert.deepStrictEqual((yield* find(one.id)).firstTokenAt, at(7))
         assert.isNull((yield* find(two.id)).firstTokenAt)
-        assert.deepStrictEqual(yield* events.appendAll([]), [])
+        assert.deepStrictEqual(yield* events.append([]), [])
       })
     )
 
@@ -64,14 +65,14 @@ export const suite = (it: It) =>
       Effect.gen(function* () {
         const { events, find, ids, one, runs, two } = yield* subject
         const both = [write(one, [batch(1, 2)], at(7)), write(two, [batch(1)])]
-        yield* events.appendAll(both)
+        yield* events.append(both)
         assert.deepStrictEqual(
-          yield* events.appendAll([write(one, [batch(1, 2), batch(3)], at(8)), write(two, [batch(1)])]),
+          yield* events.append([write(one, [batch(1, 2), batch(3)], at(8)), write(two, [batch(1)])]),
           ["kept", "kept"]
         )
         assert.deepStrictEqual((yield* find(one.id)).firstTokenAt, at(7))
         yield* runs.cancel(two.id, at())
-        assert.deepStrictEqual(yield* events.appendAll([write(one, [batch(4)]), write(two, [batch(2)])]), [
+        assert.deepStrictEqual(yield* events.append([write(one, [batch(4)]), write(two, [batch(2)])]), [
           "kept",
           "lost"
         ])
@@ -82,8 +83,8 @@ export const suite = (it: It) =>
     it.effect("shows many readers what comes next, and how far their runs are", () =>
       Effect.gen(function* () {
         const { events, one, runs, three, two } = yield* subject
-        yield* events.append(one, [batch(1), batch(2, 3), batch(4)])
-        yield* events.append(two, [batch(1, 2, 3)])
+        yield* append(events, one, [batch(1), batch(2, 3), batch(4)])
+        yield* append(events, two, [batch(1, 2, 3)])
         yield* runs.finish(two, completed, times, [batch(1_000_001)])
         const gone = yield* newId<RunId>("run")
         const looks = yield* events.look(
@@ -121,7 +122,7 @@ export const suite = (it: It) =>
           ((n * 2_654_435_761) % 4_294_967_296).toString(36)
         )
         const large = (id: number): EventBatch => [numbered(id, `${long.join("")}${long.reverse().join("")}`)]
-        for (const execution of [one, two, three]) yield* events.append(execution, [1, 2, 3, 4].map(large))
+        for (const execution of [one, two, three]) yield* append(events, execution, [1, 2, 3, 4].map(large))
         const after = new Map([one, two, three].map(({ id }) => [id, 0]))
         let looks = 0
         while (Array.from(after.values()).some((last) => last < 4)) {

@@ -22,6 +22,7 @@ import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { type Execution, RunRepo } from "../../src/Services/RunRepo.ts"
 import { Transaction } from "../../src/Services/Transaction.ts"
 import { type Acknowledged, endOf } from "./Acknowledged.ts"
+import { append } from "./Appended.ts"
 import type { Backend } from "./Backends.ts"
 import { below, isLucky, pick } from "./Chance.ts"
 import { makeAgent, makeConversation, newId, newMessage, newRun } from "./Fixtures.ts"
@@ -179,7 +180,7 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
         return isKept
       })
     ),
-    append: write((execution, batches) => events.append(execution, batches, new Date())),
+    append: write((execution, batches) => append(events, execution, batches, new Date())),
     renew: Effect.gen(function* () {
       const { renewed } = yield* runs.renew(worker, held, leaseMillis)
       return renewed.size > 0

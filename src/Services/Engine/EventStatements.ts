@@ -2,14 +2,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Semaphore from "effect/Semaphore"
-import type { Unavailable } from "../../Schemas/Errors.ts"
 import { weightOf } from "../../Schemas/EventWeight.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import type { Appended, EventWrite, RunEventRepo } from "../RunEventRepo.ts"
 import { byHalves } from "./Halves.ts"
 
 /** Of one statement; what the last of its executions told is not cut. */
-const mostRuns = 250
+const mostRuns = 500
 const mostBytes = 1024 * 1024
 /** While one is not answered, others go on. */
 const statementsAtOnce = 4
@@ -51,9 +50,7 @@ const makeCompany = () => {
 }
 
 export interface Options {
-  readonly events: Pick<RunEventRepo["Service"], "append" | "appendAll">
-  /** More of these runs was kept. */
-  readonly kept: (ids: ReadonlyArray<RunId>) => Effect.Effect<void>
+  readonly events: Pick<RunEventRepo["Service"], "append">
   /** A source was settled, and whether there is more of it to be kept. */
   readonly settled: (source: Source, outcome: Outcome, isMore: boolean) => void
 }
@@ -62,34 +59,27 @@ export interface Options {
  * Writes what these sources tell, as many of them in a statement as have room in it. It waits until all statements are
  * under way, at most four of them; of those that were not begun because the store is away, it answers.
  */
-export const make = Effect.fnUntraced(function* ({ events, kept, settled }: Options) {
+export const make = Effect.fnUntraced(function* ({ events, settled }: Options) {
   const scope = yield* Effect.scope
   const statements = yield* Semaphore.make(statementsAtOnce)
   const company = makeCompany()
 
-  const settle = (begun: ReadonlyArray<Begun>, outcomes: ReadonlyArray<Outcome>) =>
-    Effect.forEach(
-      begun,
-      ({ source }, n) => {
-        const outcome = outcomes[n] ?? "away"
-        return Effect.map(source.settle(outcome), (isMore) => {
-          company.learn(source, outcome)
-          settled(source, outcome, isMore)
-        })
-      },
-      { discard: true }
-    )
+  const settle = Effect.fnUntraced(function* (begun: ReadonlyArray<Begun>, outcomes: ReadonlyArray<Outcome>) {
+    const more = yield* Effect.forEach(begun, ({ source }, n) => source.settle(outcomes[n] ?? "away"))
+    begun.forEach(({ source }, n) => {
+      const outcome = outcomes[n] ?? "away"
+      company.learn(source, outcome)
+      settled(source, outcome, more[n] ?? true)
+    })
+  })
 
   /** True unless the store is away. */
   const write = (begun: ReadonlyArray<Begun>) => {
     let isThere = true
     const together = (some: ReadonlyArray<Begun>) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(Effect.exit(restore(append(events, some))), (exit) => {
-          if (Exit.isSuccess(exit)) {
-            const ids = some.flatMap(({ source }, n) => (exit.value[n] === "kept" ? [source.id] : []))
-            return Effect.andThen(settle(some, exit.value), kept(ids))
-          }
+        Effect.flatMap(Effect.exit(restore(events.append(some.map(({ write }) => write)))), (exit) => {
+          if (Exit.isSuccess(exit)) return settle(some, exit.value)
           if (Cause.hasDies(exit.cause)) return Effect.die(Cause.squash(exit.cause))
           isThere = false
           return Effect.andThen(
@@ -152,15 +142,3 @@ export const make = Effect.fnUntraced(function* ({ events, kept, settled }: Opti
       })
     )
 })
-
-/** One alone waits for its row. */
-const append = (
-  events: Options["events"],
-  begun: ReadonlyArray<Begun>
-): Effect.Effect<ReadonlyArray<Appended>, Unavailable> => {
-  const [first, ...others] = begun.map(({ write }) => write)
-  if (first === undefined) return Effect.succeed([])
-  if (others.length > 0) return events.appendAll([first, ...others])
-  const { batches, execution, firstTokenAt } = first
-  return Effect.map(events.append(execution, batches, firstTokenAt), (isKept) => [isKept ? "kept" : "lost"])
-}

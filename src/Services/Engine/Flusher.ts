@@ -12,7 +12,7 @@ import { WatchedRuns } from "./WatchedRuns.ts"
 
 /** How long what was told waits to be kept, while the store keeps up. */
 const flushMillis = 250
-/** Between statements for what does not wait so long. */
+/** Between statements for what does not wait so long, and between signals. */
 const soonMillis = 10
 
 /**
@@ -46,37 +46,41 @@ export class Flusher extends Context.Service<
 }
 
 /** Those that wait, each once, and when there are some. */
-const makeWaiting = () => {
+const makeWaiting = <A>() => {
   const latch = Latch.makeUnsafe(false)
-  let sources = new Set<Source>()
+  let items = new Set<A>()
   return {
     some: latch.await,
-    add: (source: Source) => {
-      sources.add(source)
+    add: (item: A) => {
+      items.add(item)
       latch.openUnsafe()
     },
-    takeAll: (): ReadonlyArray<Source> => {
-      const taken = sources
-      sources = new Set()
+    takeAll: (): ReadonlyArray<A> => {
+      const taken = items
+      items = new Set()
       latch.closeUnsafe()
       return Array.from(taken)
     }
   }
 }
 
-type Options = Omit<EventStatements.Options, "settled"> & {
+interface Options extends Omit<EventStatements.Options, "settled"> {
   readonly isWatched: (id: RunId) => Effect.Effect<boolean>
+  /** More of these runs was kept. */
+  readonly kept: (ids: ReadonlyArray<RunId>) => Effect.Effect<void>
 }
 
-export const make = Effect.fnUntraced(function* ({ isWatched, ...options }: Options) {
-  const waiting = makeWaiting()
-  const soon = makeWaiting()
+export const make = Effect.fnUntraced(function* ({ events, isWatched, kept }: Options) {
+  const waiting = makeWaiting<Source>()
+  const soon = makeWaiting<Source>()
+  const untold = makeWaiting<RunId>()
   /** Those whose rows were locked: they are tried again soon, but once. */
   const passedBy = new WeakSet<Source>()
   const writeOut = yield* EventStatements.make({
-    ...options,
+    events,
     settled: (source, outcome, isMore) => {
       if (isMore) waiting.add(source)
+      if (outcome === "kept") untold.add(source.id)
       if (outcome !== "busy") passedBy.delete(source)
       else if (!passedBy.has(source)) {
         passedBy.add(source)
@@ -94,12 +98,22 @@ export const make = Effect.fnUntraced(function* ({ isWatched, ...options }: Opti
   const isUrgent = (source: Source) => (passedBy.has(source) ? Effect.succeed(true) : isWatched(source.id))
   const flushSoon = Effect.gen(function* () {
     yield* soon.some
-    yield* Effect.sleep(0)
+    // Who tells something at the same time comes along.
+    yield* Effect.yieldNow
+    const urgent = yield* Effect.filter(soon.takeAll(), isUrgent)
+    if (urgent.length === 0) return
     // What is left waits for the next flush.
-    yield* writeOut(yield* Effect.filter(soon.takeAll(), isUrgent))
+    yield* writeOut(urgent)
     yield* Effect.sleep(soonMillis)
   })
-  for (const lane of [flush, flushSoon]) yield* Effect.forkScoped(Effect.forever(DatabaseWait.apart(lane)))
+  const tell = Effect.gen(function* () {
+    yield* untold.some
+    yield* Effect.yieldNow
+    yield* kept(untold.takeAll())
+    yield* Effect.sleep(soonMillis)
+  })
+  for (const lane of [flush, flushSoon, tell])
+    yield* Effect.forkScoped(Effect.forever(DatabaseWait.apart(lane)))
 
   return Flusher.of({
     add: (source) => {

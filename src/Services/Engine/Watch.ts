@@ -40,7 +40,7 @@ interface Due {
   readonly run: Watched
 }
 
-const wake = ({ readers }: Watched) => {
+const wake = ({ readers }: Watched): void => {
   for (const { told } of readers) told.openUnsafe()
 }
 
@@ -82,6 +82,8 @@ export const make = Effect.gen(function* () {
     if (first !== undefined) yield* signals.publish({ type: "watch", ids: [first, ...rest] })
   })
   yield* isAnyUnannounced.await.pipe(
+    // Who begins to read at the same time comes along.
+    Effect.andThen(Effect.yieldNow),
     Effect.andThen(publish),
     Effect.andThen(Effect.sleep(announcePauseMillis)),
     Effect.forever,
@@ -131,7 +133,9 @@ export const make = Effect.gen(function* () {
       const some = due.slice(from, from + mostRuns)
       yield* byHalves(some, glance, ({ run }) => Effect.sync(() => wake(run))).pipe(
         // A store that is away is for the readers to find out, too.
-        Effect.catchTag("Unavailable", () => Effect.sync(() => some.forEach(({ run }) => wake(run))))
+        Effect.catchTag("Unavailable", () =>
+          Effect.forEach(some, ({ run }) => Effect.sync(() => wake(run)), { discard: true })
+        )
       )
     }
     yield* Effect.sleep(pollMillis)

@@ -5,7 +5,7 @@ import type { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { ApprovalId } from "../../../src/Schemas/Ids.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
-import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
+import { type EventWrite, RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { type Execution, RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
@@ -27,7 +27,6 @@ const suite = () => {
       "a step",
       (execution) => Effect.flatMap(RunJournal, (journal) => journal.record(execution, 0, step, [[event]]))
     ],
-    ["events", (execution) => Effect.flatMap(RunEventRepo, (events) => events.append(execution, [[event]]))],
     [
       "a removal of events",
       (execution) => Effect.flatMap(RunEventRepo, (log) => log.truncate(execution, 1, 9))
@@ -48,6 +47,39 @@ const suite = () => {
       const events = yield* nodes.on(0, RunEventRepo)
       assert.deepStrictEqual(yield* events.read(run.id, 0, 9), [])
     })
+  )
+
+  it.live(
+    "events of runs whose rows others hold are passed by, and are lost if the run is then another's",
+    () =>
+      Effect.gen(function* () {
+        const nodes = yield* makeNodes(2)
+        const { on } = nodes
+        const runs = yield* on(0, RunRepo)
+        const writes: Array<EventWrite> = []
+        for (const lease of [0, minute]) {
+          const run = newRun(yield* on(0, makeWorkspace))
+          yield* runs.insert(run, { worker: "a", leaseMillis: lease, perWorkspace: 1 })
+          const execution = { id: run.id, worker: "a", epoch: 1 }
+          writes.push({ execution, batches: [[event]], firstTokenAt: at() })
+        }
+        const append = Effect.flatMap(RunEventRepo, (events) => events.append(writes))
+        const taking = Effect.gen(function* () {
+          const taken = yield* (yield* RunRepo).takeOver({ ...heirs, worker: "b" })
+          assert.strictEqual(taken.length, 1)
+          // Answered while the row is held: it does not wait.
+          return yield* on(1, append)
+        })
+        const answer = yield* on(
+          0,
+          Effect.flatMap(Transaction, (transaction) => transaction.atomically(taking))
+        )
+        assert.deepStrictEqual(answer, ["busy", "kept"])
+        assert.deepStrictEqual(yield* on(1, append), ["lost", "kept"])
+        const events = yield* on(0, RunEventRepo)
+        const kept = yield* Effect.forEach(writes, ({ execution: { id } }) => events.read(id, 0, 9))
+        assert.deepStrictEqual(kept, [[], [event]])
+      })
   )
 
   it.live("leases are renewed while others hold one of their runs, and that one is not lost", () =>

@@ -1,6 +1,8 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
+import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../../src/Schemas/Ids.ts"
 import { type Signal, Signals } from "../../../src/Services/Signals.ts"
@@ -53,7 +55,54 @@ onEveryBackend("Signals", (it) => {
   )
 })
 
+onEveryBackend("Signals of many runs", (it) => {
+  it.effect("reach subscribers of all of them, however many", () =>
+    Effect.gen(function* () {
+      const got = yield* collect
+      yield* sendUntilThere(yield* newId<RunId>("run"), got)
+      const [one, ...many] = yield* Effect.replicateEffect(newId<RunId>("run"), 1_000)
+      if (one === undefined) return assert.fail()
+      yield* publish({ type: "watch", ids: [one] })
+      yield* publish({ type: "events", ids: [one, ...many] })
+      const idsOf = (type: "watch" | "events") =>
+        got.flatMap((signal) => (signal.type === type ? signal.ids : []))
+      yield* eventually(
+        Effect.sync(() => idsOf("events").length === 1_000),
+        "all are there"
+      )
+      assert.deepStrictEqual(idsOf("watch"), [one])
+      assert.deepStrictEqual(idsOf("events"), [one, ...many])
+    }).pipe(Effect.scoped)
+  )
+})
+
 const suite = () => {
+  it.live("are understood as the version before sends them, and sends as it understands them", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(1)
+      const got = yield* on(0, collect)
+      const [one, two] = [yield* newId<RunId>("run"), yield* newId<RunId>("run")]
+      yield* on(0, sendUntilThere(one, got))
+      const { url } = (yield* on(0, PgClient)).config
+      const heard: Array<string> = []
+      const listener = yield* PgConnection.make({ ...(url !== undefined && { url }) })
+      const session = yield* listener.pin
+      const notifications = yield* session.listen("agentd")
+      yield* Effect.forkScoped(
+        Effect.forever(Effect.map(Queue.take(notifications), ({ payload }) => void heard.push(payload)))
+      )
+      const sql = yield* on(0, PgClient)
+      yield* sql.notify("agentd", JSON.stringify({ type: "events", id: one }))
+      yield* on(0, publish({ type: "watch", ids: [two] }))
+      yield* eventually(
+        Effect.sync(() => got.at(-1)?.type === "watch" && heard.length === 2),
+        "both have come"
+      )
+      assert.deepInclude(got, { type: "events", ids: [one] })
+      assert.deepStrictEqual(JSON.parse(heard[1] ?? ""), { type: "watch", id: two })
+    })
+  )
+
   it.live("reach the other node, and do so again after the connections that listen were cut", () =>
     Effect.gen(function* () {
       const { on } = yield* makeNodes(2)

@@ -14,6 +14,7 @@ import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
+import { append } from "../../support/Appended.ts"
 import { withSettableClock } from "../../support/Clocks.ts"
 import { away, Faults, layerFaulty, start, stored } from "../../support/Engine.ts"
 import { makeRun } from "../../support/Fixtures.ts"
@@ -110,7 +111,7 @@ describe("A time of day that is set back by an hour", () => {
         yield* (yield* WorkspaceRepo).removeMember(workspaceId, user.id)
         yield* set(-hour)
         yield* TestClock.adjust("5 seconds")
-        yield* store.append({ id, worker: "w", epoch: 1 }, [[told]])
+        yield* append(store, { id, worker: "w", epoch: 1 }, [[told]])
         yield* TestClock.adjust("45 seconds")
         assert.deepStrictEqual([codesOf(silent), codesOf(expelled)], [["unavailable"], ["forbidden"]])
       }).pipe(Effect.scoped, Effect.provide(layerAtRest()))

@@ -40,13 +40,12 @@ const subject = Effect.fnUntraced(function* (told: Told = nothingTold) {
   const id = "run_1" as RunId
   const flusher = yield* Flusher.make({
     events: {
-      append: (_, batches) =>
+      append: (writes) =>
         Effect.suspend(() => {
           if (store.fails) return Effect.fail(away)
-          if (store.isOurs) appended.push(idsOf(batches))
-          return Effect.succeed(store.isOurs)
-        }),
-      appendAll: never
+          if (store.isOurs) for (const { batches } of writes) appended.push(idsOf(batches))
+          return Effect.succeed(writes.map(() => (store.isOurs ? "kept" : "lost")))
+        })
     },
     kept: () => Effect.void,
     isWatched: () => Effect.sync(() => store.isWatched)
@@ -115,7 +114,7 @@ describe("ExecutionLog", () => {
       const { appended, log, store } = yield* subject()
       store.isWatched = true
       yield* log.emit(says("a"))
-      yield* TestClock.adjust(0)
+      yield* Effect.replicateEffect(TestClock.adjust(0), 9)
       assert.deepStrictEqual(appended, [[[1]]])
       yield* log.emit(says("b"))
       yield* TestClock.adjust(249)

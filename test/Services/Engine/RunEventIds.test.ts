@@ -5,6 +5,7 @@ import type { NumberedEvent } from "../../../src/Schemas/RunEvent.ts"
 import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
+import { append } from "../../support/Appended.ts"
 import { ended, layerFaulty, start } from "../../support/Engine.ts"
 import { makeTenant, ScriptedModel, says } from "../../support/Service.ts"
 
@@ -28,7 +29,7 @@ describe("ids of events", () => {
         yield* repo.claim({ worker: "gone", leaseMillis, limit: 1, perWorkspace: 8 })
         const execution = { id, worker: "gone", epoch }
         assert.isTrue(yield* events.truncate(execution, 1, last))
-        if (epoch === 3) assert.isTrue(yield* events.append(execution, [[thinking(last)]]))
+        if (epoch === 3) assert.isTrue(yield* append(events, execution, [[thinking(last)]]))
         yield* repo.release("gone", { crashed: false, maxCrashes: 3 })
       }
       yield* start

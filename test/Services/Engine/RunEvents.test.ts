@@ -20,6 +20,7 @@ import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { Signals } from "../../../src/Services/Signals.ts"
 import { WorkspaceRepo } from "../../../src/Services/WorkspaceRepo.ts"
+import { append } from "../../support/Appended.ts"
 import { chatEvent } from "../../support/ChatEvents.ts"
 import { Faults, layerFaulty } from "../../support/Engine.ts"
 import { makeRun, newId } from "../../support/Fixtures.ts"
@@ -68,10 +69,10 @@ describe("RunEvents", () => {
   it.effect("gives what was told, what is told, and the end, to each of many readers", () =>
     Effect.gen(function* () {
       const { execution, follow, id, log, repo } = yield* subject
-      yield* log.append(execution, [[delta(1), delta(2)]])
+      yield* append(log, execution, [[delta(1), delta(2)]])
       const readers = yield* Effect.forEach([0, 1, 1, 2, 9], (after) => reader(follow(id, after)))
       yield* TestClock.adjust(0)
-      yield* log.append(execution, [[delta(3)]])
+      yield* append(log, execution, [[delta(3)]])
       yield* TestClock.adjust(1_000)
       yield* repo.finish(execution, completed, times, [[delta(4)]])
       yield* TestClock.adjust(1_000)
@@ -95,7 +96,7 @@ describe("RunEvents", () => {
       )
       const { fiber, ids } = yield* reader(follow(id, 0))
       yield* TestClock.adjust(100)
-      yield* log.append(execution, [[delta(1)]])
+      yield* append(log, execution, [[delta(1)]])
       yield* signals.publish({ type: "events", ids: [id] })
       yield* TestClock.adjust(0)
       assert.deepStrictEqual(ids(), [1])
@@ -142,7 +143,7 @@ describe("RunEvents", () => {
   it.effect("waits a minute for a store that is away, and says from where to go on", () =>
     Effect.gen(function* () {
       const { execution, id, log: store } = yield* subject
-      yield* store.append(execution, [[delta(1)]])
+      yield* append(store, execution, [[delta(1)]])
       let isAway = false
       const away = new Unavailable({ error: "away" })
       const flaky = RunEventRepo.of({
@@ -157,7 +158,7 @@ describe("RunEvents", () => {
       yield* TestClock.adjust("50 seconds")
       assert.deepStrictEqual(ids(), [1])
       isAway = false
-      yield* store.append(execution, [[delta(2)]])
+      yield* append(store, execution, [[delta(2)]])
       yield* TestClock.adjust("5 seconds")
       assert.deepStrictEqual(ids(), [1, 2])
       isAway = true
@@ -171,14 +172,14 @@ describe("RunEvents", () => {
     Effect.gen(function* () {
       const { execution, id, log, user, workspaceId } = yield* subject
       const { code, fiber, ids } = yield* reader(Option.getOrThrow(yield* (yield* Runs).events(user, id, 0)))
-      yield* log.append(execution, [[delta(1)]])
+      yield* append(log, execution, [[delta(1)]])
       yield* TestClock.adjust("1 minute")
-      yield* log.append(execution, [[delta(2)]])
+      yield* append(log, execution, [[delta(2)]])
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(ids(), [1, 2])
       yield* (yield* WorkspaceRepo).removeMember(workspaceId, user.id)
       yield* TestClock.adjust("1 minute")
-      yield* log.append(execution, [[delta(3)]])
+      yield* append(log, execution, [[delta(3)]])
       yield* TestClock.adjust("1 second")
       yield* Fiber.join(fiber)
       assert.deepStrictEqual([ids(), code()], [[1, 2, 2], "forbidden"])
@@ -192,7 +193,7 @@ describe("RunEvents", () => {
     Effect.gen(function* () {
       const { execution, id, log, repo, user } = yield* subject
       const runs = yield* Runs
-      yield* log.append(execution, [[delta(1), delta(2)]])
+      yield* append(log, execution, [[delta(1), delta(2)]])
       assert.isTrue(Option.isSome(yield* runs.events(user, id, 9)), "one that goes on has no end yet")
       if (isFinished) yield* repo.finish(execution, completed, times)
       else yield* runs.cancel(user, id)
@@ -295,7 +296,7 @@ describe("Turns of one node", () => {
   it.effect("are executed although what they told can't be read, with ids of their own", () =>
     Effect.gen(function* () {
       const { execution, id, log, repo } = yield* subject
-      yield* log.append(execution, [[delta(1)]])
+      yield* append(log, execution, [[delta(1)]])
       yield* repo.release("other", { crashed: false, maxCrashes: 3 })
       const broken = RunEventRepo.of({ ...log, read: () => Effect.die(new Error("it does not decode")) })
       const work = yield* Effect.provide(

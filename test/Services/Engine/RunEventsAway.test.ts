@@ -11,6 +11,7 @@ import type { NumberedEvent } from "../../../src/Schemas/RunEvent.ts"
 import { RunEvents } from "../../../src/Services/Engine/RunEvents.ts"
 import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { append } from "../../support/Appended.ts"
 import { makeRun } from "../../support/Fixtures.ts"
 import { layerScripted, makeTenant } from "../../support/Service.ts"
 
@@ -28,8 +29,8 @@ const subject = Effect.gen(function* () {
   const { id } = yield* makeRun(workspaceId)
   yield* (yield* RunRepo).claim({ worker: "other", limit: 1, leaseMillis: 1e9, perWorkspace: 8 })
   const store = yield* RunEventRepo
-  const append = (event: NumberedEvent) => store.append({ id, worker: "other", epoch: 1 }, [[event]])
-  yield* append(delta(1))
+  const tell = (event: NumberedEvent) => append(store, { id, worker: "other", epoch: 1 }, [[event]])
+  yield* tell(delta(1))
 
   const state = { fails: () => false, readAt: [] as Array<number> }
   const look: RunEventRepo["Service"]["look"] = (...given) =>
@@ -50,7 +51,7 @@ const subject = Effect.gen(function* () {
     )
     return seen
   })
-  return { append, reading, state }
+  return { tell, reading, state }
 })
 
 const last = (seen: ReadonlyArray<NumberedEvent>) => {
@@ -61,13 +62,13 @@ const last = (seen: ReadonlyArray<NumberedEvent>) => {
 describe("A reader of events whose store is away", () => {
   it.effect("looks again within 5 s where one look failed, although nobody tells it of anything", () =>
     Effect.gen(function* () {
-      const { append, reading, state } = yield* subject
+      const { reading, state, tell } = yield* subject
       const seen = yield* reading()
       yield* TestClock.adjust(1_500)
       assert.strictEqual(last(seen), 1)
       state.fails = () => true
       state.readAt.length = 0
-      yield* append(delta(2))
+      yield* tell(delta(2))
       yield* TestClock.adjust("1 second")
       assert.isAtLeast(state.readAt.length, 1, "it was told, and its look failed")
       assert.strictEqual(last(seen), 1)
@@ -79,11 +80,11 @@ describe("A reader of events whose store is away", () => {
 
   it.effect("is let go when it could not look for a minute, and not before", () =>
     Effect.gen(function* () {
-      const { append, reading, state } = yield* subject
+      const { reading, state, tell } = yield* subject
       const seen = yield* reading()
       yield* TestClock.adjust(1_500)
       state.fails = () => true
-      yield* append(delta(2))
+      yield* tell(delta(2))
       yield* TestClock.adjust("59 seconds")
       assert.strictEqual(last(seen), 1)
       yield* TestClock.adjust("7 seconds")
@@ -94,12 +95,12 @@ describe("A reader of events whose store is away", () => {
 
   it.effect("does not ask at the same moment as a thousand others, and seldom", () =>
     Effect.gen(function* () {
-      const { append, reading, state } = yield* subject
+      const { reading, state, tell } = yield* subject
       const seen = yield* Effect.replicateEffect(reading(), 1_000)
       yield* TestClock.adjust(1_500)
       state.fails = () => true
       state.readAt.length = 0
-      yield* append(delta(2))
+      yield* tell(delta(2))
       yield* TestClock.adjust("1 second")
       // They were told together, and asked together.
       const [told] = state.readAt

@@ -33,9 +33,7 @@ export const layer = Layer.effect(
     const { events } = tables
     return guard(
       RunEventRepo.of({
-        append: (execution, batches, firstTokenAt = null) =>
-          Effect.sync(() => append(tables, { execution, batches, firstTokenAt }) === "kept"),
-        appendAll: (writes) => Effect.sync(() => writes.map((write) => append(tables, write))),
+        append: (writes) => Effect.sync(() => writes.map((write) => append(tables, write))),
         read: (id, after, limit) => Effect.sync(() => behind(tables, id, after).slice(0, limit).flat()),
         look: (readers, limit) =>
           Effect.sync(() =>

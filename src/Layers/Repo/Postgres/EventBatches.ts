@@ -38,7 +38,7 @@ export const keepingEach = (sql: PgClient, given: string, owners: string) =>
  * Keeps what many executions told: a row for each that may write, by its number; of those whose row is locked nothing
  * is kept. It waits for no row, so it holds up nobody who has locked one and waits for another.
  */
-export const appendingAll = (sql: PgClient, writes: ReadonlyArray<EventWrite>) => {
+export const appending = (sql: PgClient, writes: ReadonlyArray<EventWrite>) => {
   const executions = writes.map(({ execution: { epoch, id, worker }, firstTokenAt }, n) => ({
     n,
     id,

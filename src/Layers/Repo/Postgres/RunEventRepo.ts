@@ -8,7 +8,7 @@ import { type Look, RunEventRepo } from "../../../Services/RunEventRepo.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
-import { appendingAll, keeping } from "./EventBatches.ts"
+import { appending } from "./EventBatches.ts"
 import { isReadable, isRunReadable } from "./Removed.ts"
 import { returnedRow, rows } from "./Rows.ts"
 
@@ -71,19 +71,9 @@ export const layer = Layer.effect(
         order by seen.n, told.first_id`)
 
     return RunEventRepo.of({
-      append: (execution, given, firstTokenAt = null) =>
+      append: (writes) =>
         query(
-          returnedRow(sql`
-            with owner as (${owner(execution)}), spoken as (
-              update runs set first_token_at = ${firstTokenAt}::timestamptz
-              where id in (select id from owner) and first_token_at is null
-                and ${firstTokenAt}::timestamptz is not null
-            )${keeping(sql, "owner", given)}
-            select id from owner`)
-        ),
-      appendAll: (writes) =>
-        query(
-          Effect.map(appended(appendingAll(sql, writes)), (found) => {
+          Effect.map(appended(appending(sql, writes)), (found) => {
             const kept = new Map(found.map((one) => [one.n, one.kept]))
             return writes.map((_, n) => (kept.has(n) ? (kept.get(n) === true ? "kept" : "busy") : "lost"))
           })
