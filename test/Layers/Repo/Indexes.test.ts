@@ -83,11 +83,11 @@ const suite = () =>
         call: Effect.flatMap(RunRepo, (runs) => runs.list({ workspaceId, ...pages }))
       },
       {
-        what: "the list of the failed runs of a project",
+        what: "the list of the runs of a project that are over",
         table: "runs",
-        index: "runs_of_workspace",
+        index: "runs_by_project",
         call: Effect.flatMap(RunRepo, (runs) =>
-          runs.list({ workspaceId, projectId, status: "FAILED", ...pages })
+          runs.list({ workspaceId, projectId, status: "COMPLETED", ...pages })
         )
       },
       ...(
@@ -172,7 +172,7 @@ const suite = () =>
       {
         what: "the list of the runs of a cron job",
         table: "runs",
-        index: "runs_of_cron_job",
+        index: "runs_by_cron_job",
         call: Effect.flatMap(RunRepo, (runs) =>
           runs.list({ workspaceId, cronJobId: "cron_107" as CronJobId, ...pages })
         )
@@ -363,7 +363,7 @@ const suite = () =>
       })),
       ...(
         [
-          ["runs", "runs_of_agent"],
+          ["runs", "runs_by_agent"],
           ["conversations", "conversations_of_agent"],
           ["cron_jobs", "cron_jobs_of_agent"]
         ] as const

@@ -33,7 +33,7 @@ const suite = () =>
       {
         what: "the look for active runs of due jobs",
         table: "runs",
-        index: "runs_active_of_cron_job",
+        index: "runs_by_cron_job",
         call: Effect.flatMap(CronFireRepo, (fires) => fires.claim(20))
       },
       {
@@ -74,7 +74,7 @@ const suite = () =>
       ...(
         [
           ["cron_fires", "cron_fires_pkey"],
-          ["runs", "runs_of_cron_job"]
+          ["runs", "runs_by_cron_job"]
         ] as const
       ).map(([table, index]) => ({
         what: `the removal of a job from ${table}`,

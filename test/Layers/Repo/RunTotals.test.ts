@@ -44,7 +44,7 @@ const happen = Effect.fnUntraced(function* (
     cronJobId: (yield* pick(jobs)) || null,
     projectId: (yield* pick(projects)) || null
   } as StoredRun
-  switch (yield* below(8)) {
+  switch (yield* below(9)) {
     case 0:
       return yield* Effect.ignore(repo.insert(given, { worker, leaseMillis: minute, perWorkspace: 1_000 }))
     case 1:
@@ -75,6 +75,15 @@ const happen = Effect.fnUntraced(function* (
           delete from runs where id in (
             select id from runs where workspace_id = ${workspaceId} and finished_at is not null limit 3)`
       )
+    case 7: {
+      const { agentId, id, projectId } = given
+      return yield* sqlOf(
+        (sql) => sql`
+          update runs set project_id = ${projectId}, agent_id = ${agentId}, status = 'FAILED'
+          where id in (select id from runs where workspace_id = ${workspaceId} and id < ${id} order by id desc limit 1)
+            and (agent_id is null or ${agentId}::text is not null) and (project_id is null or ${projectId}::text is not null)`
+      )
+    }
     default:
       return yield* fold
   }

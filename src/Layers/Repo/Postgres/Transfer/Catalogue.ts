@@ -19,6 +19,8 @@ export interface ForeignKey {
 }
 
 const migrations = "agentd_migrations"
+/** What is counted anew from other tables where it is imported. */
+const derived = ["run_counts", "run_count_changes", "run_count_folds"]
 
 /** The tables that hold data, as the database itself lists them: no list here that could be out of date. */
 export const tablesOf = (sql: PgClient) =>
@@ -28,7 +30,7 @@ export const tablesOf = (sql: PgClient) =>
         a.attidentity <> '' as "isIdentity"
       from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
-        and c.relname <> ${migrations}
+        and c.relname <> all (${[migrations, ...derived]}::text[])
         and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
       order by c.relname, a.attnum`
     const tables = new Map<string, Array<Column>>()

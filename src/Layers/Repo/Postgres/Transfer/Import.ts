@@ -62,7 +62,6 @@ const close = Effect.fnUntraced(function* (
   }
   // Their nodes are those of another database. The triggers are on again and count it.
   yield* sql`update runs set status = 'PENDING', lease_until = null where status = 'RUNNING'`
-  // Up to which change they are put together goes by ids that are given anew.
   yield* sql`select recount_runs()`
 })
 

@@ -19,6 +19,11 @@ const countedOf = (row: string) =>
 const keyOf = (row: string) =>
   `${row}.workspace_id, ${narrowing.map((column) => `${row}.${column}`).join(", ")}`
 
+/** What lets go of something that is deleted is still where it was for all others. */
+const isMoved = ["workspace_id", ...narrowing]
+  .map((column) => `(new.${column} is not null and new.${column} is distinct from old.${column})`)
+  .join(" or ")
+
 /** Sums of what `from` has, for each that a list can be narrowed to; NULL: not narrowed by it. */
 const summed = (from: string) => `
   select ${key}, ${columns.map((column) => `sum(${column})`).join(", ")} from (${from}) each
@@ -68,9 +73,14 @@ export const statements = [
     end $$`,
   `create function note_changed_run() returns trigger language plpgsql as $$
     begin
-      insert into run_count_changes (${key}, ${all}) values (${keyOf("new")}, ${countedOf("new").map(
-        (made, n) => `${made} - ${countedOf("old")[n]}`
-      )});
+      if ${isMoved} then
+        insert into run_count_changes (${key}, ${all})
+        values (${keyOf("old")}, ${countedOf("old").map((each) => `-${each}`)}),
+          (${keyOf("new")}, ${countedOf("new")});
+      else
+        insert into run_count_changes (${key}, ${all})
+        values (${keyOf("new")}, ${countedOf("new").map((made, n) => `${made} - ${countedOf("old")[n]}`)});
+      end if;
       return null;
     end $$`,
   `create function note_gone_runs() returns trigger language plpgsql as $$
@@ -82,9 +92,9 @@ export const statements = [
     end $$`,
   `create trigger note_made_run after insert on runs for each row
     when (new.kind = 'task') execute function note_made_run()`,
-  `create trigger note_changed_run after update of status on runs for each row
-    when (new.kind = 'task' and old.status <> new.status
-      and not (old.status in ('PENDING', 'RUNNING') and new.status in ('PENDING', 'RUNNING')))
+  `create trigger note_changed_run after update of status, ${key} on runs for each row
+    when (new.kind = 'task' and (${isMoved} or old.status <> new.status
+      and not (old.status in ('PENDING', 'RUNNING') and new.status in ('PENDING', 'RUNNING'))))
     execute function note_changed_run()`,
   `create trigger note_gone_runs after delete on runs referencing old table as gone
     for each statement execute function note_gone_runs()`,
