@@ -38,7 +38,7 @@ export const seedRuns = Effect.fnUntraced(function* (count: number) {
             else 'agent_' || 2 + n % 997 end,
           case when n % 50 <> 0 and share <= 0.7 and n % 2 = 0 then 'cron_' || n / 2 % 10 end,
           case when age < 100 then 'PENDING' when age < 120 then 'RUNNING' when share > 0.7 then 'FAILED'
-            when n < 50 then 'CANCELLED' when n % 1000 = 7 then 'WAITING_APPROVAL' else 'COMPLETED' end,
+            when n < 50 then 'CANCELLED' when n % 100 = 7 then 'WAITING_APPROVAL' else 'COMPLETED' end,
           'p', 'autonomous', 1, at, at, at, 2
         from (
           select n, ${literal(count)} - n as age, n::float8 / ${literal(count)} as share,
@@ -73,4 +73,43 @@ export const buffersOf = Effect.fnUntraced(function* <A, E, R>(call: Effect.Effe
   const answer = yield* call
   const after = yield* read
   return { answer, buffers: after.buffers - before.buffers, scans: after.scans - before.scans }
+})
+
+/** So many of everything else in the big one of these workspaces, half as many messages in one conversation. */
+export const seedOthers = Effect.fnUntraced(function* (count: number) {
+  const sql = yield* PgClient
+  const rows = sql.literal(
+    `from (select n, now() - (${count} - n) * interval '1 second' as at from generate_series(1, ${count}) n) numbered`
+  )
+  const half = sql.literal(
+    `from (select n, now() - (${count} - n) * interval '1 second' as at from generate_series(1, ${count / 2}) n) numbered`
+  )
+  yield* sql`
+    insert into agents (id, workspace_id, name, is_active, created_at, updated_at)
+    select 'agent_' || n, 'ws_big', 'a', true, at, at ${rows} on conflict do nothing`
+  yield* sql`
+    insert into cron_jobs (id, workspace_id, name, schedule, timezone, prompt, is_active, created_at, updated_at)
+    select 'cron_' || n, 'ws_big', 'j', '@daily', 'UTC', 'p', false, at, at ${rows} on conflict do nothing`
+  yield* sql`
+    insert into connectors (id, workspace_id, status, granted_scopes, metadata, created_at, updated_at)
+    select 'conn_' || n, 'ws_big', 'INACTIVE', '[]', '{}', at, at ${rows}`
+  yield* sql`
+    insert into memory_entries (id, workspace_id, key, value, category, created_at, updated_at)
+    select 'mem_' || n, 'ws_big', 'k' || n, 'v', case when n > ${sql.literal(String(count - 5))} then 'rare' else 'general' end,
+      at, at ${rows}`
+  yield* sql`
+    insert into conversations (id, workspace_id, title, owner_id, created_at, updated_at)
+    select 'conv_' || n, 'ws_big', 't', 'user', at, at ${rows}`
+  yield* sql`
+    insert into messages (id, conversation_id, role, content, created_at)
+    select 'msg_' || n, 'conv_1', 'USER', 'hello', at ${half}`
+  yield* sql`
+    insert into approvals (id, workspace_id, run_id, tool_call_id, tool, arguments, fingerprint, status, created_at, expires_at)
+    select 'appr_' || row_number() over (), workspace_id, id, 'call', 'tool', '{}', 'f', 'PENDING', created_at, now()
+    from runs where status = 'WAITING_APPROVAL'`
+  yield* sql`
+    insert into audit_entries (id, workspace_id, at, actor, action)
+    select 'audit_' || n, 'ws_big', at, '{"system":"agentd"}', 'secret.use' ${rows}`
+  yield* sql`insert into cron_fires select 'cron_3', at, at, 'missed', null ${rows}`
+  yield* sql`vacuum analyze`
 })

@@ -230,6 +230,7 @@ const suite = () => {
           yield* sql`drop function ${sql(name)} cascade`
         }
         yield* sql`drop table run_counts, run_count_changes, run_count_folds`
+        yield* sql`drop index memory_entries_by_category`
         yield* sql`create index runs_of_agent on runs (agent_id)`
         yield* sql`create index runs_of_cron_job on runs (cron_job_id)`
         yield* sql`create index runs_active_of_cron_job on runs (cron_job_id)`

@@ -54,12 +54,14 @@ export const layer = Layer.effect(
           approvals(sql`
             select ${selected} from approvals a where a.run_id = ${id} order by a.created_at, a.id`)
         ),
+      // Runs are looked at one after the other: a join would read all that wait, to sort them.
       waiting: ({ limit, offset, workspaceId }) =>
         read(
           workspaceId,
           approvals(sql`
-            select ${selected} from approvals a join runs r on r.id = a.run_id
-            where a.workspace_id = ${workspaceId} and a.status = 'PENDING' and r.status = 'WAITING_APPROVAL'
+            select ${selected} from approvals a
+            where a.workspace_id = ${workspaceId} and a.status = 'PENDING'
+              and (select status from runs where id = a.run_id) = 'WAITING_APPROVAL'
             order by a.created_at, a.id limit ${limit} offset ${offset}::bigint`)
         ),
       find: (id) =>

@@ -43,6 +43,7 @@ export const statements = [
   // What is dropped keeps everybody out: first, so that nobody is waited for who waits for this.
   `drop index runs_of_agent, runs_of_cron_job, runs_active_of_cron_job`,
   ...Object.entries(indexes).map(([name, definition]) => `create index if not exists ${name} ${definition}`),
+  `create index memory_entries_by_category on memory_entries (workspace_id, category, created_at, id)`,
   `create table run_counts (
     workspace_id text not null references workspaces on delete cascade,
     project_id text references projects on delete cascade,
