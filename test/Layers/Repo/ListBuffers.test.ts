@@ -24,8 +24,9 @@ import { MemoryRepo } from "../../../src/Services/MemoryRepo.ts"
 import type { Pages } from "../../../src/Services/Pages.ts"
 import { type RunFilter, RunRepo } from "../../../src/Services/RunRepo.ts"
 import { type Backend, layerNode } from "../../support/Backends.ts"
+import { seedOthers, seedRuns } from "../../support/ManyRows.ts"
 import * as Postgres from "../../support/Postgres.ts"
-import { buffersOf, seedOthers, seedRuns } from "./ListBuffers.ts"
+import { buffersOf } from "./ListBuffers.ts"
 
 /** Enough for a list that reads them all to read thousands of pages. */
 const runs = 200_000
