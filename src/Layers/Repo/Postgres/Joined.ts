@@ -21,59 +21,62 @@ interface Waiting<A, B> {
 /**
  * What is asked for while a statement is under way goes together with the next one: one statement, one commit. Nobody
  * waits for others to come: where none is under way one begins at once. Within a transaction each is asked for alone.
+ * Those of another `keyOf` have nothing to do with each other.
  *
- * `together` answers in the order of its items; `undefined`, or a defect, for those that are to be asked for alone. It
- * waits for nobody's locks on what is asked for. One that finds the database away tells all that wait, so that nobody
- * waits longer than for two statements.
+ * `together` answers in the order of its items; `undefined`, or a defect, for those that are to be asked for alone. One
+ * that finds the database away tells all that wait, so that nobody waits longer than for two statements.
  */
 export const make = <A, B>({
   alone,
+  keyOf = () => "",
   lengthOf = () => 0,
   sql,
   together
 }: {
   readonly sql: PgClient
+  readonly keyOf?: (item: A) => string
   readonly lengthOf?: (item: A) => number
   readonly together: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B | undefined>, Unavailable>
   readonly alone: (item: A) => Effect.Effect<B, Unavailable>
 }): Effect.Effect<(item: A) => Effect.Effect<B, Unavailable>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const context = yield* Effect.context<never>()
-    const run = Effect.runForkWith(context)
-    let queue: Array<Waiting<A, B>> = []
-    let isUnderWay = false
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    const working = new Map<string, { readonly queue: Array<Waiting<A, B>>; end: () => void }>()
 
-    const next = Effect.gen(function* () {
-      // What is ready in the same turn comes along.
-      yield* Effect.yieldNow
-      const batch = queue.splice(0, mostTogether)
-      if (batch.length === 0) return
-      const exit = yield* Effect.exit(together(batch.map(({ item }) => item)))
-      const away = Exit.findErrorOption(exit)
-      if (Option.isSome(away)) {
-        for (const { settle } of [...batch, ...queue.splice(0)]) settle(Exit.fail(away.value))
-      } else {
-        const answers = Exit.isSuccess(exit) ? exit.value : []
-        for (const [n, { settle }] of batch.entries()) settle(Exit.succeed(answers[n]))
+    const next = (queue: Array<Waiting<A, B>>) =>
+      Effect.gen(function* () {
+        // What is ready in the same turn comes along.
+        yield* Effect.yieldNow
+        const batch = queue.splice(0, mostTogether)
+        if (batch.length > 0)
+          settle(queue, batch, yield* Effect.exit(together(batch.map(({ item }) => item))))
+      })
+
+    const ask = (waiting: Waiting<A, B>) => {
+      const key = keyOf(waiting.item)
+      const known = working.get(key)
+      if (known !== undefined) {
+        known.queue.push(waiting)
+        return known.queue
       }
-    })
-    const work = Effect.whileLoop({ while: () => queue.length > 0, body: () => next, step: () => {} }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          isUnderWay = false
-        })
+      const queue = [waiting]
+      const begun = { queue, end: () => {} }
+      working.set(key, begun)
+      const fiber = run(
+        Effect.whileLoop({ while: () => queue.length > 0, body: () => next(queue), step: () => {} }).pipe(
+          Effect.ensuring(Effect.sync(() => working.delete(key)))
+        )
       )
-    )
-    const begin = () => {
-      if (isUnderWay) return
-      isUnderWay = true
-      fiber = run(work)
+      begun.end = () => fiber.interruptUnsafe()
+      return queue
     }
-    let fiber: ReturnType<typeof run> | undefined
+
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
-        fiber?.interruptUnsafe()
-        for (const { settle } of queue.splice(0)) settle(Exit.interrupt())
+        for (const { end, queue } of [...working.values()]) {
+          for (const { settle } of queue.splice(0)) settle(Exit.interrupt())
+          end()
+        }
       })
     )
 
@@ -81,19 +84,32 @@ export const make = <A, B>({
       Effect.contextWith((caller: Context.Context<never>) => {
         const isWithin = Context.getOrUndefined(caller, sql.transactionService) !== undefined
         if (isWithin || lengthOf(item) > mostLength) return alone(item)
-        return Effect.flatMap(
-          Effect.callback<B | undefined, Unavailable>((resume) => {
-            const waiting: Waiting<A, B> = { item, settle: resume }
-            queue.push(waiting)
-            begin()
-            return Effect.sync(() => {
-              queue = queue.filter((other) => other !== waiting)
-            })
-          }),
-          (answer) => (answer === undefined ? alone(item) : Effect.succeed(answer))
-        )
+        const answer = Effect.callback<B | undefined, Unavailable>((resume) => {
+          const waiting: Waiting<A, B> = { item, settle: resume }
+          const queue = ask(waiting)
+          return Effect.sync(() => {
+            const place = queue.indexOf(waiting)
+            if (place >= 0) queue.splice(place, 1)
+          })
+        })
+        return Effect.flatMap(answer, (given) => (given === undefined ? alone(item) : Effect.succeed(given)))
       })
   })
+
+/** Tells each of a batch what came of it, and those behind it where the database is away. */
+const settle = <A, B>(
+  queue: Array<Waiting<A, B>>,
+  batch: ReadonlyArray<Waiting<A, B>>,
+  exit: Exit.Exit<ReadonlyArray<B | undefined>, Unavailable>
+) => {
+  const away = Exit.findErrorOption(exit)
+  if (Option.isSome(away)) {
+    for (const waiting of [...batch, ...queue.splice(0)]) waiting.settle(Exit.fail(away.value))
+    return
+  }
+  const answers = Exit.isSuccess(exit) ? exit.value : []
+  for (const [n, waiting] of batch.entries()) waiting.settle(Exit.succeed(answers[n]))
+}
 
 /** What is read of workspaces by one statement for all that are asked for while another is under way. */
 export const byWorkspace = <A extends { readonly workspaceId: string }>(

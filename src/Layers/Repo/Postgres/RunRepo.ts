@@ -23,7 +23,7 @@ export const layer = Layer.effect(
     const { query, sql } = database
 
     return RunRepo.of({
-      ...Insert.make(database),
+      ...(yield* Insert.make(database)),
       ...Claims.make(database),
       ...Losses.make(database),
       ...(yield* Ends.make(database)),

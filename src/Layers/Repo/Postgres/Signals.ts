@@ -11,6 +11,7 @@ import { make as makeLocal } from "../InMemory/Signals.ts"
 import { whileAnswering } from "./Answering.ts"
 import { Database } from "./Database.ts"
 import { Direct } from "./Direct.ts"
+import * as Joined from "./Joined.ts"
 
 const channel = "agentd"
 const retryMillis = 500
@@ -80,11 +81,23 @@ export const layer = Layer.effect(
       Effect.forkScoped
     )
 
+    const send = (payloads: ReadonlyArray<string>) =>
+      query(sql`
+        select pg_notify(${channel}, payload)
+        from jsonb_array_elements_text(${sql.json([...new Set(payloads)])}) as sent (payload)`)
+
+    // What many tell at the same time is told once: each statement is a lock of all who commit with one.
+    const notify = yield* Joined.make({
+      sql,
+      together: (signals: ReadonlyArray<ReadonlyArray<string>>) =>
+        Effect.map(send(signals.flat()), () => signals.map(() => null)),
+      alone: (payloads) => Effect.as(send(payloads), null)
+    })
+
     return Signals.of({
       publish: (signal) =>
-        query(sql`
-          select pg_notify(${channel}, payload)
-          from jsonb_array_elements_text(${sql.json(payloadsOf(signal))}) as sent (payload)`).pipe(
+        notify(payloadsOf(signal)).pipe(
+          Effect.asVoid,
           Effect.catchCause((cause) => Effect.logDebug("a signal was not sent", cause))
         ),
       subscribe: local.subscribe

@@ -2,6 +2,7 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { PlanLimitExceeded } from "../../../../Schemas/Connector.ts"
 import { type ByPlan, quotaExceeded } from "../../../../Schemas/Quotas.ts"
@@ -11,6 +12,7 @@ import type { Claimant, RunRepo, Shares } from "../../../../Services/RunRepo.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { keeping } from "../EventBatches.ts"
+import * as Joined from "../Joined.ts"
 import { goneOf, orOnlyGone } from "../Named.ts"
 import { mostOf } from "../Quotas.ts"
 import { firstRow } from "../Rows.ts"
@@ -94,16 +96,45 @@ export const insertStarted = (sql: PgClient, given: StoredRun, start: Claimant |
     from
   )
 
-export const make = ({ change, sql }: Database["Service"]): Pick<RunRepo["Service"], "insert"> => ({
-  insert: (given, start, events, mostPending) =>
-    change((audit) =>
-      // What it names is locked before the counts of the workspace, for which others may wait with a run that the last
-      // step of a removal waits for; and these before the counts of the owner.
-      answered(sql`
-        with ${goneOf(sql, given)}, ${roomFor(sql, given, start ?? { perWorkspace: 0 }, mostPending)},
-        ${sql.literal(freeIn)}, made as (
-          ${insertStarted(sql, given, start, sql.literal(`free where ${isAllowed}`))}
-          returning id, status)${keeping(sql, "made", events)}${audit.of("made")}
-        select ${answerColumns}`).pipe(Effect.map(Option.filter(isWritten)), orOnlyGone(sql, given))
-    ).pipe(Effect.flatMap((answer) => toStarted(answer, mostPending)))
+interface Inserted {
+  /** Those of one key lock the same rows, in the same order. */
+  readonly key: string
+  readonly write: Effect.Effect<Option.Option<Answer>, SqlError | Schema.SchemaError>
+}
+
+const keyOf = (run: StoredRun): string => {
+  const { agentId, cronJobId, projectId, providerKeyId, workspaceId } = run
+  return JSON.stringify([workspaceId, kindOf(run), agentId, cronJobId, projectId, providerKeyId])
+}
+
+/**
+ * Who makes a run locks the counts of its workspace till the commit: those that come meanwhile have one commit
+ * together. A statement each, in one transaction; where one of them breaks it each has a transaction of its own.
+ */
+export const make = Effect.fnUntraced(function* ({ change, query, sql }: Database["Service"]) {
+  const insert = yield* Joined.make({
+    sql,
+    keyOf: ({ key }: Inserted) => key,
+    together: (given) => {
+      const written = Effect.forEach(given, ({ write }) => write)
+      return query(given.length === 1 ? written : sql.withTransaction(written))
+    },
+    alone: ({ write }) => query(write)
+  })
+  return {
+    insert: (given, start, events, mostPending) =>
+      change((audit) =>
+        // What it names is locked before the counts of the workspace, for which others may wait with a run that the last
+        // step of a removal waits for; and these before the counts of the owner.
+        insert({
+          key: keyOf(given),
+          write: answered(sql`
+            with ${goneOf(sql, given)}, ${roomFor(sql, given, start ?? { perWorkspace: 0 }, mostPending)},
+            ${sql.literal(freeIn)}, made as (
+              ${insertStarted(sql, given, start, sql.literal(`free where ${isAllowed}`))}
+              returning id, status)${keeping(sql, "made", events)}${audit.of("made")}
+            select ${answerColumns}`)
+        }).pipe(Effect.map(Option.filter(isWritten)), orOnlyGone(sql, given))
+      ).pipe(Effect.flatMap((answer) => toStarted(answer, mostPending)))
+  } satisfies Pick<RunRepo["Service"], "insert">
 })
