@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import type { AuditEntryId, MessageId } from "../../../src/Schemas/Ids.ts"
@@ -8,9 +10,11 @@ import { AuditRepo } from "../../../src/Services/AuditRepo.ts"
 import { Auth } from "../../../src/Services/Auth.ts"
 import { now } from "../../../src/Services/CurrentTime.ts"
 import * as Upkeep from "../../../src/Services/Engine/Upkeep.ts"
+import * as Metrics from "../../../src/Services/Metrics.ts"
 import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
+import { Snapshots } from "../../../src/Services/Snapshots.ts"
 import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
 import { makeConversation, newId, newRun } from "../../support/Fixtures.ts"
 import { layerAtRest, makeTenant } from "../../support/Service.ts"
@@ -145,5 +149,29 @@ describe("Upkeep", () => {
       yield* TestClock.adjust("61 seconds")
       assert.strictEqual(yield* kept, 0)
     }).pipe(Effect.scoped, Effect.provide(layerAtRest({ auditMillis: settings.eventMillis })))
+  )
+
+  it.effect("shows how old the oldest snapshot is, and warns of one once in its time", () =>
+    Effect.gen(function* () {
+      let seconds = 899
+      const warnings: Array<unknown> = []
+      const logger = Logger.make(({ logLevel, message }) => {
+        if (logLevel === "Warn") warnings.push(message)
+      })
+      const minutes = Effect.fnUntraced(function* (held: number) {
+        seconds = held
+        yield* TestClock.adjust("1 minute")
+        return [(yield* Metric.value(Metrics.oldestSnapshot)).value, warnings.length]
+      })
+      yield* Upkeep.start.pipe(
+        Effect.provideService(Snapshots, { oldestSeconds: Effect.sync(() => seconds) }),
+        Effect.provide(Logger.layer([logger]))
+      )
+      assert.deepStrictEqual(yield* minutes(899), [899, 0])
+      assert.deepStrictEqual(yield* minutes(900), [900, 1])
+      assert.deepStrictEqual(yield* minutes(960), [960, 1])
+      assert.deepStrictEqual(yield* minutes(0), [0, 1])
+      assert.deepStrictEqual(yield* minutes(1_000), [1_000, 2])
+    }).pipe(Effect.scoped, Effect.provide(layerAtRest()))
   )
 })

@@ -45,7 +45,7 @@ export const layer = Layer.effect(
     const { change, query, sql } = database
 
     const selected = columns.read()
-    const all = yield* Joined.byWorkspace(sql, (workspaceIds) =>
+    const all = yield* Joined.byWorkspace(database, (workspaceIds) =>
       query(
         connectors(sql`
           select ${selected} from connectors where workspace_id = any(${workspaceIds}) order by created_at, id`)

@@ -1,10 +1,10 @@
-import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Unavailable } from "../../../Schemas/Errors.ts"
+import type { Database } from "./Database.ts"
 
 /** So many go together at most, and so much of each, in UTF-16 code units: more goes alone, and holds up no other. */
 const mostTogether = 64
@@ -12,6 +12,13 @@ const mostLength = 64 * 1024
 
 /** One parameter, however many there are, of values that are JSON each. */
 export const arrayOf = (texts: ReadonlyArray<string>): string => `[${texts.join(",")}]`
+
+interface Asking<A, B> {
+  readonly keyOf?: (item: A) => string
+  readonly lengthOf?: (item: A) => number
+  readonly together: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B | undefined>, Unavailable>
+  readonly alone: (item: A) => Effect.Effect<B, Unavailable>
+}
 
 interface Waiting<A, B> {
   readonly item: A
@@ -24,21 +31,12 @@ interface Waiting<A, B> {
  * Those of another `keyOf` have nothing to do with each other.
  *
  * `together` answers in the order of its items; `undefined`, or a defect, for those that are to be asked for alone. One
- * that finds the database away tells all that wait, so that nobody waits longer than for two statements.
+ * that finds the database away tells all that wait; each waits as long as for a statement of its own (`query`).
  */
-export const make = <A, B>({
-  alone,
-  keyOf = () => "",
-  lengthOf = () => 0,
-  sql,
-  together
-}: {
-  readonly sql: PgClient
-  readonly keyOf?: (item: A) => string
-  readonly lengthOf?: (item: A) => number
-  readonly together: (items: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B | undefined>, Unavailable>
-  readonly alone: (item: A) => Effect.Effect<B, Unavailable>
-}): Effect.Effect<(item: A) => Effect.Effect<B, Unavailable>, never, Scope.Scope> =>
+export const make = <A, B>(
+  { query, sql }: Pick<Database["Service"], "query" | "sql">,
+  { alone, keyOf = () => "", lengthOf = () => 0, together }: Asking<A, B>
+): Effect.Effect<(item: A) => Effect.Effect<B, Unavailable>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const working = new Map<string, { readonly queue: Array<Waiting<A, B>>; end: () => void }>()
@@ -92,7 +90,9 @@ export const make = <A, B>({
             if (place >= 0) queue.splice(place, 1)
           })
         })
-        return Effect.flatMap(answer, (given) => (given === undefined ? alone(item) : Effect.succeed(given)))
+        return Effect.flatMap(query(answer), (given) =>
+          given === undefined ? alone(item) : Effect.succeed(given)
+        )
       })
   })
 
@@ -113,11 +113,10 @@ const settle = <A, B>(
 
 /** What is read of workspaces by one statement for all that are asked for while another is under way. */
 export const byWorkspace = <A extends { readonly workspaceId: string }>(
-  sql: PgClient,
+  database: Pick<Database["Service"], "query" | "sql">,
   read: (workspaceIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<A>, Unavailable>
 ): Effect.Effect<(workspaceId: string) => Effect.Effect<ReadonlyArray<A>, Unavailable>, never, Scope.Scope> =>
-  make({
-    sql,
+  make(database, {
     together: (workspaceIds) =>
       Effect.map(read(Array.from(new Set(workspaceIds))), (found) => {
         const of = Map.groupBy(found, ({ workspaceId }) => workspaceId)

@@ -21,9 +21,10 @@ const usableColumns = makeColumns(UsableProviderKey, {
 export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
-    const { change, query, read, sql } = yield* Database
+    const database = yield* Database
+    const { change, query, read, sql } = database
     const selected = columns.read("k")
-    const usable = yield* Joined.byWorkspace(sql, (workspaceIds) =>
+    const usable = yield* Joined.byWorkspace(database, (workspaceIds) =>
       query(
         usableKeys(sql`
           select ${usableColumns.read("k")} from provider_keys k join workspaces w on w.id = k.workspace_id

@@ -88,7 +88,8 @@ const columns = makeColumns(Kept, {
 export const layer = Layer.effect(
   RunJournal,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { query, sql } = database
 
     const progress: RunJournal["Service"]["progress"] = (id) =>
       query(
@@ -101,8 +102,7 @@ export const layer = Layer.effect(
         )
       )
 
-    const record = yield* Joined.make({
-      sql,
+    const record = yield* Joined.make(database, {
       lengthOf: ({ text }: Recorded & { readonly text: string }) => text.length,
       together: (given) =>
         Effect.map(

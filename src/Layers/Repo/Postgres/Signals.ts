@@ -51,7 +51,8 @@ const signalOf = (sent: typeof Sent.Type): Signal =>
 export const layer = Layer.effect(
   Signals,
   Effect.gen(function* () {
-    const { query, sql } = yield* Database
+    const database = yield* Database
+    const { query, sql } = database
     const local = yield* makeLocal
     if (sql.config.stream !== undefined) return local
     const config = (yield* Direct) ?? sql.config
@@ -87,8 +88,7 @@ export const layer = Layer.effect(
         from jsonb_array_elements_text(${sql.json([...new Set(payloads)])}) as sent (payload)`)
 
     // What many tell at the same time is told once: each statement is a lock of all who commit with one.
-    const notify = yield* Joined.make({
-      sql,
+    const notify = yield* Joined.make(database, {
       together: (signals: ReadonlyArray<ReadonlyArray<string>>) =>
         Effect.map(send(signals.flat()), () => signals.map(() => null)),
       alone: (payloads) => Effect.as(send(payloads), null)

@@ -70,26 +70,28 @@ const endTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
 
 /** How runs end. */
 export const make = Effect.fnUntraced(function* ({ change, query, sql }: Database["Service"]) {
-  const finish = yield* Joined.make({
-    sql,
-    lengthOf: ({ text }: Ending & { readonly text: string }) => text.length,
-    together: (endings) =>
-      Effect.map(
-        query(
-          ids(
-            endTogether(
-              sql,
-              endings.map(({ text }) => text)
+  const finish = yield* Joined.make(
+    { query, sql },
+    {
+      lengthOf: ({ text }: Ending & { readonly text: string }) => text.length,
+      together: (endings) =>
+        Effect.map(
+          query(
+            ids(
+              endTogether(
+                sql,
+                endings.map(({ text }) => text)
+              )
             )
-          )
+          ),
+          (found) => {
+            const ended = new Set(found.map(({ id }) => id))
+            return endings.map(({ execution }) => (ended.has(execution.id) ? true : undefined))
+          }
         ),
-        (found) => {
-          const ended = new Set(found.map(({ id }) => id))
-          return endings.map(({ execution }) => (ended.has(execution.id) ? true : undefined))
-        }
-      ),
-    alone: (ending) => query(returnedRow(end(sql, ending)))
-  })
+      alone: (ending) => query(returnedRow(end(sql, ending)))
+    }
+  )
   return {
     finish: (execution, outcome, { at, firstTokenAt }, events) => {
       const { output = null, status, usage } = outcome

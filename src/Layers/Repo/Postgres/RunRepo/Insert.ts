@@ -112,15 +112,17 @@ const keyOf = (run: StoredRun): string => {
  * together. A statement each, in one transaction; where one of them breaks it each has a transaction of its own.
  */
 export const make = Effect.fnUntraced(function* ({ change, query, sql }: Database["Service"]) {
-  const insert = yield* Joined.make({
-    sql,
-    keyOf: ({ key }: Inserted) => key,
-    together: (given) => {
-      const written = Effect.forEach(given, ({ write }) => write)
-      return query(given.length === 1 ? written : sql.withTransaction(written))
-    },
-    alone: ({ write }) => query(write)
-  })
+  const insert = yield* Joined.make(
+    { query, sql },
+    {
+      keyOf: ({ key }: Inserted) => key,
+      together: (given) => {
+        const written = Effect.forEach(given, ({ write }) => write)
+        return query(given.length === 1 ? written : sql.withTransaction(written))
+      },
+      alone: ({ write }) => query(write)
+    }
+  )
   return {
     insert: (given, start, events, mostPending) =>
       change((audit) =>
