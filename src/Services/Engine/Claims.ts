@@ -12,10 +12,14 @@ import type { Queue } from "./Queue.ts"
 
 /** The safety net for lost signals, and how often leases are looked at that others let end. */
 const pollMillis = 1_000
+/** How soon it looks again where some wait, or just did; then after twice as long each, up to the poll. */
+const firstPauseMillis = 50
 
 /**
  * Takes runs while there are places for them, for ever: those whose worker is gone, then those that wait. It looks
- * when `awake` opens, and every second. A run whose answer is lost on its way here is nobody's until its lease ends.
+ * when `awake` opens, and every second. Where some wait it looks again soon: all nodes are woken at once, and pass by what
+ * another is just looking at, as all workspaces of one owner. A run whose answer is lost on its way here is nobody's
+ * until its lease ends.
  */
 export const start = Effect.fnUntraced(function* (options: {
   readonly kind: RunKind
@@ -67,9 +71,10 @@ export const start = Effect.fnUntraced(function* (options: {
     yield* Effect.ignoreCause(claim, { log: "Warn", message: "runs not claimed" })
   })
   const awoken = Effect.andThen(awake.await, Effect.asVoid(awake.close))
-  yield* take.pipe(
-    Effect.andThen(Effect.timeoutOption(awoken, pollMillis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  let pause = pollMillis
+  const wait = Effect.gen(function* () {
+    pause = (yield* queue.news) ? firstPauseMillis : Math.min(2 * pause, pollMillis)
+    yield* Effect.timeoutOption(awoken, pause)
+  })
+  yield* take.pipe(Effect.andThen(wait), Effect.forever, Effect.forkScoped)
 })

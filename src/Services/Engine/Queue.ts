@@ -12,13 +12,22 @@ export interface Queue {
    * begin as they are made, no end of one costs a query.
    */
   readonly mayWait: Effect.Effect<boolean>
+  /** Whether some were seen since this was last asked. */
+  readonly news: Effect.Effect<boolean>
 }
 
 export const make = (): Queue => {
   let seenAt = Number.NEGATIVE_INFINITY
+  let isNews = false
   return {
     seen: Effect.map(monotonicMillis, (at) => {
       seenAt = at
+      isNews = true
+    }),
+    news: Effect.sync(() => {
+      const wasNews = isNews
+      isNews = false
+      return wasNews
     }),
     mayWait: Effect.map(monotonicMillis, (at) => at - seenAt < rememberMillis)
   }
