@@ -130,8 +130,11 @@ export const suite = (it: It) =>
         assert.strictEqual(yield* prune(0, 0, 1_000, 0), 0, "what ended at that very moment")
         assert.strictEqual((yield* runs.list(page)).total, 3)
         assert.strictEqual(yield* prune(-day, -day, 1_000, 1), 4)
+        const events = yield* RunEventRepo
         for (const run of [bare, journal, whole, turn]) {
           assert.deepStrictEqual(yield* kept(run), [0, 0, 0, false])
+          assert.isTrue(Option.isNone(yield* events.glance(run.id)))
+          assert.isFalse(yield* runs.cancel(run.id, at()))
         }
         assert.deepStrictEqual(yield* runs.list(page), { runs: [], next: null, total: 0 })
         assert.strictEqual(yield* prune(1, 1, 1_000, 1), 0)

@@ -115,6 +115,38 @@ const suite = () => {
     })
   )
 
+  it.live("runs are forgotten while others hold one of them, and that one comes later", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(2)
+      const runs = yield* on(0, RunRepo)
+      const ids: Array<string> = []
+      for (let n = 0; n < 3; n++) {
+        const run = newRun(yield* on(0, makeWorkspace))
+        yield* runs.insert(run)
+        assert.isTrue(yield* runs.cancel(run.id, at()))
+        ids.push(run.id)
+      }
+      const runsBefore = new Date(at().getTime() + 1)
+      const forget = on(
+        1,
+        Effect.flatMap(RunRepo, (repo) =>
+          repo.prune({ eventsBefore: at(), journalsBefore: at(), runsBefore, limit: 9 })
+        )
+      )
+      const holding = Effect.gen(function* () {
+        const sql = yield* PgClient
+        yield* sql`select from runs where id = ${ids[1]} for no key update`
+        // Answered while the row is held: it does not wait.
+        return yield* forget
+      })
+      const forgotten = yield* on(
+        0,
+        Effect.flatMap(Transaction, (transaction) => transaction.atomically(holding))
+      )
+      assert.deepStrictEqual([forgotten, yield* forget, yield* forget], [2, 1, 0])
+    })
+  )
+
   it.live("a run goes on after the last decision, also when two are made at once", () =>
     Effect.gen(function* () {
       const nodes = yield* makeNodes(2)
