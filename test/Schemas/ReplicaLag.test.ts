@@ -3,23 +3,23 @@ import { isFresh, observe, type ReplicaLag, staleMillis, unknown } from "../../s
 
 type Look = readonly [at: number, written: number, replayed: number]
 
-const after = (...looks: ReadonlyArray<Look>): ReplicaLag =>
+const known = (...looks: ReadonlyArray<Look>): ReplicaLag =>
   looks.reduce((lag, [at, position, replayed]) => observe(lag, { at, position }, replayed), unknown)
 
 describe("what is known of a replica", () => {
   it("is fresh as of when the primary had not come further than it", () => {
-    assert.strictEqual(after([0, 100, 99]).freshAt, null)
-    assert.strictEqual(after([0, 100, 100]).freshAt, 0)
-    assert.strictEqual(after([0, 100, 90], [250, 200, 150]).freshAt, 0)
-    assert.strictEqual(after([0, 100, 90], [250, 200, 150], [500, 300, 300]).freshAt, 500)
+    assert.strictEqual(known([0, 100, 99]).freshAt, null)
+    assert.strictEqual(known([0, 100, 100]).freshAt, 0)
+    assert.strictEqual(known([0, 100, 90], [250, 200, 150]).freshAt, 0)
+    assert.strictEqual(known([0, 100, 90], [250, 200, 150], [500, 300, 300]).freshAt, 500)
   })
 
   it("of an idle primary is not old", () => {
-    assert.isTrue(isFresh(after([0, 100, 100], [5_000, 100, 100]), 5_100, 0))
+    assert.isTrue(isFresh(known([0, 100, 100], [5_000, 100, 100]), 5_100, 0))
   })
 
   it("is too old after a second, and for who has written since", () => {
-    const lag = after([1_000, 100, 100])
+    const lag = known([1_000, 100, 100])
     assert.isTrue(isFresh(lag, 1_000 + staleMillis, 999))
     assert.isFalse(isFresh(lag, 1_001 + staleMillis, 999))
     assert.isFalse(isFresh(lag, 1_000, 1_000))
@@ -28,7 +28,7 @@ describe("what is known of a replica", () => {
 
   it("is bounded, and never fresher than it is, however far behind", () => {
     const looks = Array.from({ length: 10_000 }, (_, at): Look => [at, at, 5_000])
-    const lag = after(...looks)
+    const lag = known(...looks)
     assert.isAtMost(lag.ahead.length, 128)
     assert.strictEqual(lag.freshAt, 5_000)
     const later = observe(lag, { at: 10_000, position: 10_000 }, 7_000)

@@ -6,7 +6,7 @@ import * as Path from "node:path"
 import { promisify } from "node:util"
 
 const run = promisify(execFile)
-const isRoot = process.getuid?.() === 0
+export const isRoot = process.getuid?.() === 0
 
 /** PostgreSQL refuses to run as root. */
 const command = (name: string, parameters: ReadonlyArray<string>): [string, ReadonlyArray<string>] =>
@@ -14,7 +14,7 @@ const command = (name: string, parameters: ReadonlyArray<string>): [string, Read
 
 export const temporaryFolder = (prefix: string) => Fs.mkdtempSync(Path.join(Os.tmpdir(), prefix))
 
-const freePort = () =>
+export const freePort = () =>
   new Promise<number>((resolve, reject) => {
     const probe = Net.createServer()
     probe.once("error", reject).listen(0, "127.0.0.1", () => {
