@@ -57,6 +57,14 @@ describe.skipIf(!hasBoth)(hasBoth ? name : notThere, () => {
   const becomes = (node: number, id: string, status: string) =>
     until(async () => (await run(node, id)).status === status, `${id} is ${status}`)
 
+  it("do not start where nobody has said that it is one", async () => {
+    const failure = await startServer({ DATABASE_URL: bouncer.url }).then(
+      () => "started",
+      (error: Error) => error.message
+    )
+    assert.include(failure, "DATABASE_URL leads to a pooler")
+  })
+
   it("do not start where no session behind it is bounded", async () => {
     const unbounded = await startPgBouncer(url, { connectQuery: "select 1", sessions })
     const failure = await startServer({ DATABASE_URL: unbounded.url, DATABASE_DIRECT_URL: url }).then(

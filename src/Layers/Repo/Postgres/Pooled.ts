@@ -1,5 +1,7 @@
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { DatabaseError } from "./DatabaseError.ts"
 
 /**
@@ -23,3 +25,18 @@ export const requireBounds = (limits: Readonly<Record<string, string>>) =>
         `let it begin them with connect_query='${given.join("; ")}', or set these for the role (alter role … set …)`
     })
   })
+
+/** That no pooler answers at the address that is said to be none's; whatever else is wrong is found by who asks later. */
+export const requireNone = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const refused = yield* Effect.flip(sql`select 1`).pipe(Effect.option)
+  if (Option.isNone(refused) || !/startup parameter/u.test(causeOf(refused.value))) return
+  return yield* new DatabaseError({
+    error:
+      "DATABASE_URL leads to a pooler, as PgBouncer is one: set DATABASE_DIRECT_URL to the address of the database itself " +
+      "(docs/operations.md, behind PgBouncer)"
+  })
+})
+
+const causeOf = ({ reason }: SqlError): string =>
+  reason.cause instanceof Error ? reason.cause.message : reason.message

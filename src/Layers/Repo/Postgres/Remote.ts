@@ -100,7 +100,7 @@ export const layer = (addresses: Addresses) =>
           ? Layer.empty
           : Layer.effect(Direct, sessionsOf(addresses.direct, { ...common, startupParameters: limits })),
         replica === undefined ? Layer.empty : layerReplica(replica, replicaMillis(settings)),
-        isPooled ? Layer.effectDiscard(Pooled.requireBounds(limits)) : Layer.empty
+        Layer.effectDiscard(isPooled ? Pooled.requireBounds(limits) : Pooled.requireNone)
       ).pipe(Layer.provideMerge(base))
     })
   ).pipe(Layer.provide(layerMigrated(addresses.direct ?? addresses.url)))
