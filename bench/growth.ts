@@ -11,7 +11,7 @@
  * with nothing to do. The table's lines have a size beside the one before it.
  */
 import { parseArgs } from "node:util"
-import { cellsOf, type Found, find, headOf, tablesOf } from "./support/Growth.ts"
+import { find } from "./support/Growth.ts"
 import { parkedRuns, queuedRuns, workspaces } from "./support/growth/Backlogs.ts"
 import { longConversations, longStreams, storedConversations } from "./support/growth/Conversations.ts"
 import { measureNodes } from "./support/growth/Nodes.ts"
@@ -19,6 +19,7 @@ import { resources } from "./support/growth/Resources.ts"
 import { storedRuns } from "./support/growth/StoredRuns.ts"
 import { startHeldModel } from "./support/HeldModel.ts"
 import { median } from "./support/Laws.ts"
+import { cellsOf, type Found, headOf, tablesOf } from "./support/LawTables.ts"
 import { head, line, type Measured, type Row, rowHead, rowLine, save, toRow } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 import { prepareObserver } from "./support/Site.ts"

@@ -1,16 +1,21 @@
-import { onDatabase, sleep } from "../../test/support/Durability.ts"
-import { median, notFlat, type Sample, stepsOf } from "./Laws.ts"
-import { quantile, type Table, toText } from "./Report.ts"
+import { sleep } from "../../test/support/Durability.ts"
+import { notFlat, type Sample } from "./Laws.ts"
+import type { Found } from "./LawTables.ts"
+import { toText } from "./Report.ts"
+import { type Filling, openSite, residentOf, type Site, unlimited } from "./Site.ts"
 import {
-  cpuMillisOf,
-  type Filling,
-  observer,
-  openSite,
-  readBytesOf,
-  residentOf,
-  type Site,
-  unlimited
-} from "./Site.ts"
+  beyondIdle,
+  type Idle,
+  idle,
+  type Place,
+  type Statement,
+  sum,
+  total,
+  watching
+} from "./Statements.ts"
+
+/** What is looked after once in a minute is in it once. */
+const idleSeconds = { quick: 12, full: 62 }
 
 /** Something done again and again at each size; `n` tells the times apart. */
 export interface Operation {
@@ -32,125 +37,6 @@ export interface Law {
   readonly env?: Readonly<Record<string, string>>
   readonly seed: (size: number) => (filling: Filling) => Promise<void>
   readonly operations: (size: number) => ReadonlyArray<Operation>
-}
-
-interface Statement {
-  readonly id: string
-  readonly text: string
-  readonly calls: number
-  readonly millis: number
-  readonly buffers: number
-}
-
-/** What a site's database has done so far, by statement. */
-const statementsOf = async (server: string, { name }: Site): Promise<ReadonlyArray<Statement>> =>
-  onDatabase(
-    `${server}/postgres`,
-    (sql) => sql<Statement>`
-      select queryid::text as id, min(query) as text, sum(calls)::float8 as calls,
-        sum(total_exec_time)::float8 as millis, sum(shared_blks_hit + shared_blks_read)::float8 as buffers
-      from pg_stat_statements
-      where dbid = (select oid from pg_database where datname = ${name})
-        and userid is distinct from (select oid from pg_roles where rolname = ${observer})
-      group by 1`
-  )
-
-const since = (
-  before: ReadonlyArray<Statement>,
-  after: ReadonlyArray<Statement>
-): ReadonlyArray<Statement> => {
-  const was = new Map(before.map((statement) => [statement.id, statement]))
-  return after.flatMap((statement) => {
-    const { buffers = 0, calls = 0, millis = 0 } = was.get(statement.id) ?? {}
-    if (statement.calls === calls) return []
-    const { id, text } = statement
-    return [
-      {
-        id,
-        text,
-        calls: statement.calls - calls,
-        millis: statement.millis - millis,
-        buffers: statement.buffers - buffers
-      }
-    ]
-  })
-}
-
-interface Place {
-  readonly size: number
-  readonly site: Site
-}
-
-interface Looked {
-  readonly seconds: number
-  readonly statements: ReadonlyArray<Statement>
-  readonly cpuMillis: number
-  readonly readBytes: number
-}
-
-const settleMillis = 250
-/** What is looked after once in a minute is in it once. */
-const idleSeconds = { quick: 12, full: 62 }
-
-const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((one, other) => one + other, 0)
-
-/** What is done meanwhile, by the database for each site and by each site's nodes. */
-export const watching = async (server: string, places: ReadonlyArray<Place>) => {
-  const look = () =>
-    Promise.all(
-      places.map(async ({ site }) => ({
-        at: performance.now(),
-        cpuMillis: sum(site.pids().map(cpuMillisOf)),
-        readBytes: sum(site.pids().map(readBytesOf)),
-        statements: await statementsOf(server, site)
-      }))
-    )
-  const before = await look()
-  return async (): Promise<ReadonlyArray<Looked>> => {
-    await sleep(settleMillis)
-    const after = await look()
-    return after.map((now, n) => {
-      const was = before[n] ?? now
-      return {
-        seconds: (now.at - was.at) / 1000,
-        cpuMillis: now.cpuMillis - was.cpuMillis,
-        readBytes: now.readBytes - was.readBytes,
-        statements: since(was.statements, now.statements)
-      }
-    })
-  }
-}
-
-export const total = (statements: ReadonlyArray<Statement>, of: "calls" | "millis" | "buffers") =>
-  sum(statements.map((statement) => statement[of]))
-
-/** Of one second with nothing to do. */
-const idle = async (server: string, places: ReadonlyArray<Place>, idleFor: number) => {
-  const ended = await watching(server, places)
-  await sleep(idleFor * 1000)
-  return (await ended()).map(({ cpuMillis, readBytes, seconds, statements }) => ({
-    cpuMillis: cpuMillis / seconds,
-    readBytes: readBytes / seconds,
-    statements: statements.map((statement) => ({
-      ...statement,
-      calls: statement.calls / seconds,
-      millis: statement.millis / seconds,
-      buffers: statement.buffers / seconds
-    }))
-  }))
-}
-
-type Idle = Awaited<ReturnType<typeof idle>>[number]
-
-/** The statement that looks at most, beyond what it does anyway. */
-const heaviest = ({ seconds, statements }: Looked, resting: Idle, times: number) => {
-  const idling = new Map(resting.statements.map((statement) => [statement.id, statement]))
-  const own = statements.map((statement) => ({
-    ...statement,
-    buffers: (statement.buffers - (idling.get(statement.id)?.buffers ?? 0) * seconds) / times,
-    millis: (statement.millis - (idling.get(statement.id)?.millis ?? 0) * seconds) / times
-  }))
-  return own.sort((a, b) => b.millis - a.millis)[0]
 }
 
 /** Time after time, at each size in turn, so that what else the machine does meets all of them. */
@@ -177,31 +63,23 @@ const measure = async (
   const samples = places.flatMap(({ size }, n): ReadonlyArray<Sample> => {
     const [worked, rested] = [looked[n], resting[n]]
     if (worked === undefined || rested === undefined) return []
-    const beyond = (of: (one: Pick<Looked, "statements" | "cpuMillis" | "readBytes">) => number) =>
-      Math.max(0, (of(worked) - of(rested) * worked.seconds) / rounds)
+    const beyond = (of: "cpuMillis" | "readBytes") =>
+      Math.max(0, (worked[of] - rested[of] * worked.seconds) / rounds)
+    const own = beyondIdle(worked, rested, rounds)
     return [
       {
         size,
         millis: took[n] ?? [],
-        statements: beyond((one) => total(one.statements, "calls")),
-        buffers: beyond((one) => total(one.statements, "buffers")),
-        databaseMillis: beyond((one) => total(one.statements, "millis")),
-        cpuMillis: beyond(({ cpuMillis }) => cpuMillis),
-        readBytes: beyond(({ readBytes }) => readBytes)
+        statements: total(own, "calls"),
+        buffers: total(own, "buffers"),
+        databaseMillis: total(own, "millis"),
+        cpuMillis: beyond("cpuMillis"),
+        readBytes: beyond("readBytes")
       }
     ]
   })
   const [last, rest] = [looked.at(-1), resting.at(-1)]
-  return { samples, worst: last && rest && heaviest(last, rest, rounds) }
-}
-
-export interface Found {
-  readonly law: string
-  readonly what: string
-  readonly of: string
-  readonly samples: ReadonlyArray<Sample>
-  readonly grows: ReadonlyArray<string>
-  readonly worst: string | undefined
+  return { samples, worst: last && rest && beyondIdle(last, rest, rounds)[0] }
 }
 
 /** Its beginning says what it is, its end where it looks. */
@@ -273,38 +151,3 @@ export const find = async (
     await Promise.all(places.map(({ site }) => site.close()))
   }
 }
-
-const ratio = (value: number) => `×${toText(value)}`
-
-/** Time, and what of others it takes. */
-const cell = ({ buffers, cpuMillis, databaseMillis, millis, readBytes, statements }: Sample) =>
-  `${toText(median(millis))} / ${toText(quantile(millis, 0.99))} ms; ${toText(statements)} st, ` +
-  `${toText(buffers)} buf, db ${toText(databaseMillis)} ms, cpu ${toText(cpuMillis)} ms, ` +
-  `${toText(readBytes / 1000)} kB`
-
-export const cellsOf = ({ grows, samples, what }: Found): ReadonlyArray<string> => {
-  const of = (value: (sample: Sample) => number) =>
-    stepsOf(samples.map((sample) => ({ size: sample.size, value: value(sample) })))
-      .map((step) => ratio(step.ratio))
-      .join(", ")
-  const law = `${of(({ millis }) => median(millis))}; buf ${of(({ buffers }) => buffers)}`
-  return [what, ...samples.map(cell), law, grows.length === 0 ? "yes" : `**no**: ${grows.join(", ")}`]
-}
-
-export const headOf = ({ of, samples }: Found): ReadonlyArray<string> => [
-  "what",
-  ...samples.map(({ size }) => `${size.toLocaleString("en")} ${of}`),
-  "from one to the next",
-  "flat"
-]
-
-/** One table for each law. */
-export const tablesOf = (found: ReadonlyArray<Found>): ReadonlyArray<Table> =>
-  Array.from(
-    Map.groupBy(found, ({ law }) => law),
-    ([law, all]) => ({
-      title: law,
-      head: all[0] === undefined ? [] : headOf(all[0]),
-      rows: all.map(cellsOf)
-    })
-  )

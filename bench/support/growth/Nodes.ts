@@ -1,7 +1,7 @@
 import { sleep, untilIdle } from "../../../test/support/Durability.ts"
-import { total, watching } from "../Growth.ts"
 import type { Measured } from "../Report.ts"
 import { openSite, type Site, unlimited } from "../Site.ts"
+import { total, watching } from "../Statements.ts"
 
 const atOnce = 32
 const rounds = 3

@@ -34,6 +34,8 @@ import { type IndexUse, indexUse, seeded } from "./IndexUse.ts"
 
 const workspaceId = "ws_7" as WorkspaceId
 const projectId = "proj_7" as ProjectId
+/** Has nothing, in a workspace that has much. */
+const smallProject = "other_107" as ProjectId
 const userId = "user_7" as UserId
 
 const pages = { limit: 20, offset: 0 }
@@ -58,11 +60,29 @@ const suite = () =>
         index: "agents_of_workspace",
         call: Effect.flatMap(AgentRepo, (agents) => listed(agents, { workspaceId }))
       },
+      ...(
+        [
+          ["agents", AgentRepo],
+          ["cron_jobs", CronJobRepo],
+          ["connectors", ConnectorRepo],
+          ["memory_entries", MemoryRepo]
+        ] as const
+      ).map(([table, repo]) => {
+        const pages: Effect.Effect<Pages<unknown>, never, Backend> = repo
+        return {
+          what: `the list of the ${table} of a project`,
+          table,
+          index: `${table}_of_project`,
+          call: Effect.flatMap(pages, (list) => listed(list, { workspaceId, projectId: smallProject }))
+        }
+      }),
       {
-        what: "the list of the agents of a project",
-        table: "agents",
-        index: "agents_of_workspace",
-        call: Effect.flatMap(AgentRepo, (agents) => listed(agents, { workspaceId, projectId }))
+        what: "the list of the conversations of a project",
+        table: "conversations",
+        index: "conversations_of_project",
+        call: Effect.flatMap(ConversationRepo, (repo) =>
+          repo.list({ workspaceId, projectId: smallProject, ...pages })
+        )
       },
       {
         what: "the list of conversations",
@@ -164,12 +184,6 @@ const suite = () =>
         call: Effect.flatMap(CronJobRepo, (jobs) => listed(jobs, { workspaceId }))
       },
       {
-        what: "the list of the cron jobs of a project",
-        table: "cron_jobs",
-        index: "cron_jobs_of_workspace",
-        call: Effect.flatMap(CronJobRepo, (jobs) => listed(jobs, { workspaceId, projectId }))
-      },
-      {
         what: "the list of the runs of a cron job",
         table: "runs",
         index: "runs_by_cron_job",
@@ -181,7 +195,7 @@ const suite = () =>
         what: "the list of connectors",
         table: "connectors",
         index: "connectors_of_workspace",
-        call: Effect.flatMap(ConnectorRepo, (connectors) => listed(connectors, { workspaceId, projectId }))
+        call: Effect.flatMap(ConnectorRepo, (connectors) => listed(connectors, { workspaceId }))
       },
       {
         what: "the count of active connectors",
@@ -199,8 +213,13 @@ const suite = () =>
       {
         what: "the list of memory",
         table: "memory_entries",
-        index: "memory_entries_by_age",
         call: Effect.flatMap(MemoryRepo, (memory) => listed(memory, { workspaceId }))
+      },
+      {
+        what: "the list of memory by category",
+        table: "memory_entries",
+        index: "memory_entries_of_category",
+        call: Effect.flatMap(MemoryRepo, (memory) => listed(memory, { workspaceId, category: "rare" }))
       },
       {
         what: "the list of the memory of a project by category",
