@@ -6,7 +6,7 @@
  *
  * `--quick` makes each one short, for a look, and writes no page but one that `--page` names. `--json` keeps what the
  * programs wrote. Each has a PostgreSQL of its own (`initdb` and `pg_ctl` in PATH), with fsync and synchronous_commit on.
- * Exit code 1 if one of them failed; the others are written all the same.
+ * Exit code 1 if one of them failed or is not there; the others are written all the same.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"

@@ -1,4 +1,5 @@
 import type { Law } from "../Growth.ts"
+import type { Site } from "../Site.ts"
 import { ask, idOf, idSql, listed, say, untilNone } from "./Operations.ts"
 
 /** As many as operations and repetitions need of each length: what is said in one does not lengthen another. */
@@ -56,6 +57,17 @@ export const longConversations = (env: Readonly<Record<string, string>>): Law =>
   }
 })
 
+/** Reads what the one run told behind this event, to its end: so many words. */
+const replay = async (site: Site, behind: number, count: number) => {
+  const answer = await fetch(`${site.nodes.server(0).baseUrl}/api/runs/${idOf("run", 1)}/events`, {
+    headers: { authorization: `Bearer ${site.token}`, "last-event-id": String(behind) }
+  })
+  const text = await answer.text()
+  const found = text.split("\nevent: status").length - 1
+  if (found !== count || !text.includes("event: done"))
+    throw new Error(`${found} of ${count} events: ${text.slice(-200)}`)
+}
+
 /** One run with so many events, of a hundred to a batch. */
 export const longStreams: Law = {
   name: "events of a run",
@@ -71,27 +83,14 @@ export const longStreams: Law = {
           now())`)
       await run(`insert into run_events (run_id, first_id, last_id, events)
         select ${idSql("run", "1")}, (b - 1) * 100 + 1, b * 100, (
-          select jsonb_agg(case when b * 100 = ${size} and e = 100
-            then '{"event":"done","data":{"status":"COMPLETED"}}'::jsonb
-            else '{"event":"delta","data":{"content":"some words "}}'::jsonb end order by e)
+          select jsonb_agg(jsonb_build_object('id', (b - 1) * 100 + e, 'event',
+            '{"event":"status","data":{"status":"responding","delta":"some words "}}'::jsonb) order by e)
           from generate_series(1, 100) e)
         from generate_series(1, ${size / 100}) b`)
     },
   operations: (size) => [
-    {
-      what: "GET events behind all but 50",
-      run: async (site) => {
-        const answer = await fetch(`${site.nodes.server(0).baseUrl}/api/runs/${idOf("run", 1)}/events`, {
-          headers: { authorization: `Bearer ${site.token}`, "last-event-id": String(size - 50) }
-        })
-        await answer.text()
-      }
-    },
-    {
-      what: "GET all events",
-      run: async (site) =>
-        void (await (await site.client(0).request("GET", `/api/runs/${idOf("run", 1)}/events`)).text())
-    }
+    { what: "GET events behind all but 50", run: (site) => replay(site, size - 50, 50) },
+    { what: "GET all events", run: (site) => replay(site, 0, size) }
   ]
 }
 
