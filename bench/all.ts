@@ -18,6 +18,7 @@ import { describe, load } from "./support/About.ts"
 import { type Conditions, partOf, replaced } from "./support/Page.ts"
 import type { Report } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
+import { reportOf } from "./support/Written.ts"
 
 /** What is run for a name, and with what more where it is to be short. */
 interface Program {
@@ -29,7 +30,7 @@ interface Program {
 
 const programs: Readonly<Record<string, Program>> = {
   streams: { file: "streams.ts", quick: { words: ["--quick"] } },
-  events: { file: "events.ts", quick: { words: ["--quick"] } },
+  events: { file: "events.ts", quick: { words: ["--runs", "50", "--seconds", "5"] } },
   requests: { file: "requests.ts", quick: { words: ["--seconds", "1", "--rounds", "1"] } },
   lists: { file: "lists.ts", quick: { words: ["--quick"] } },
   runs: {
@@ -85,7 +86,7 @@ const measure = async (name: string, { counts, file, quick }: Program): Promise<
   const [code] = await once(child, "exit")
   remove()
   if (code !== 0) throw new Error(`bench/${file} ended with ${code}`)
-  return { ...JSON.parse(readFileSync(json, "utf8")), name }
+  return reportOf(name, JSON.parse(readFileSync(json, "utf8")))
 }
 
 const about = await describe(server)

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { notFlat, type Sample, stepsOf } from "../bench/support/Laws.ts"
 import { type Conditions, partOf, replaced } from "../bench/support/Page.ts"
 import { line, quantile, rowLine, toRow, toText } from "../bench/support/Report.ts"
+import { reportOf } from "../bench/support/Written.ts"
 
 const sample = (size: number, some: Partial<Sample>): Sample => ({
   size,
@@ -86,6 +87,61 @@ describe("a law of growth", () => {
   it("needs two sizes", () => {
     expect(notFlat([sample(1, { buffers: 1e6 })])).toEqual([])
     expect(notFlat([])).toEqual([])
+  })
+})
+
+describe("what a program wrote", () => {
+  it("is a report", () => {
+    const report = {
+      name: "x",
+      rows: [toRow({ what: "GET", agentd: 1, beside: 4, unit: "req/s", goal: "≥ 0.9×" })]
+    }
+    const read = reportOf("requests", JSON.parse(JSON.stringify(report)))
+    expect(read).toEqual({ ...report, name: "requests", tables: [] })
+  })
+  it("is a line for each number of both sides", () => {
+    const given = [
+      {
+        what: "GET",
+        agentd: { perSecond: 10, cpu: 3 },
+        beside: { perSecond: 20, cpu: 1 },
+        ratio: 0.5,
+        load: 3
+      }
+    ]
+    expect(reportOf("requests", given).rows).toEqual([
+      toRow({ what: "GET", agentd: 10, beside: 20, unit: "perSecond" }),
+      toRow({ what: "GET", agentd: 3, beside: 1, unit: "cpu" })
+    ])
+  })
+  it("is of texts, and then the ratio is what was written", () => {
+    const given = [
+      { what: "runs", agentd: "232/s", beside: "329/s", ratio: "0.71×" },
+      { what: "alone", agentd: "50", beside: "", ratio: "" }
+    ]
+    expect(reportOf("runs", given).rows.map(rowLine)).toEqual([
+      "| runs | 232/s | 329/s | 0.71× |",
+      "| alone | 50 | – | – |"
+    ])
+  })
+  it("has columns of its own", () => {
+    const given = [
+      { runs: 50, delay: 1.25, rounds: [1] },
+      { runs: 250, delay: null, rounds: [] }
+    ]
+    const table = {
+      title: "events",
+      head: ["runs", "delay"],
+      rows: [
+        ["50", "1.25"],
+        ["250", "–"]
+      ]
+    }
+    expect(reportOf("events", given)).toEqual({ name: "events", rows: [], tables: [table] })
+  })
+  it("is nothing", () => {
+    for (const given of [[], {}, null, { rows: "none" }])
+      expect(() => reportOf("x", given)).toThrow("no lines")
   })
 })
 
