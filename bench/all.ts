@@ -2,7 +2,7 @@
  * What agentd is measured beside, and how it grows: the programs below one after the other, each with its competitor in the
  * same run, and docs/performance.md written anew where they have something to say.
  *
- *   npm run bench [-- [--quick] [--json FOLDER] [--page FILE] [streams] [events] [requests] [lists] [runs] [growth]]
+ *   npm run bench [-- [--quick] [--json FOLDER] [--page FILE] [streams] [events] [requests] [runs] [growth]]
  *
  * `--quick` makes each one short, for a look, and writes no page but one that `--page` names. `--json` keeps what the
  * programs wrote. Each has a PostgreSQL of its own (`initdb` and `pg_ctl` in PATH), with fsync and synchronous_commit on.
@@ -32,7 +32,6 @@ const programs: Readonly<Record<string, Program>> = {
   streams: { file: "streams.ts", quick: { words: ["--quick"] } },
   events: { file: "events.ts", quick: { words: ["--runs", "50", "--seconds", "5"] } },
   requests: { file: "requests.ts", quick: { words: ["--seconds", "1", "--rounds", "1"] } },
-  lists: { file: "lists.ts", quick: { words: ["--quick"] } },
   runs: {
     file: "throughput.ts",
     quick: { env: { THROUGHPUT_RUNS: "200", THROUGHPUT_ROUNDS: "1" } },

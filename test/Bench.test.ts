@@ -165,7 +165,7 @@ describe("the page", () => {
 
   it("says how a part was measured, and what came of it", () => {
     expect(part).toBe(`<!-- requests: made by \`npm run bench\` -->
-\`npm run bench -- requests\`, 2026-11-22 17:05 UTC, abc, 2 minutes.
+\`npm run bench -- requests\`, 2026-11-22 17:05 UTC, abc, 2 min.
 2 × CPU; load 0.1 before, 1.5 after. Node.js 24; fsync on.
 
 | what | agentd | beside | ratio | goal |

@@ -39,7 +39,7 @@ export const partOf = (report: Report, conditions: Conditions): string => {
   const rows = report.rows.filter(({ what }) => !titles.has(what.split(": ")[0] ?? ""))
   return [
     begin(report.name),
-    `\`${command}\`, ${at.toISOString().slice(0, 16).replace("T", " ")} UTC, ${commit}, ${minutes.toFixed(0)} minutes.`,
+    `\`${command}\`, ${at.toISOString().slice(0, 16).replace("T", " ")} UTC${commit === "" ? "" : `, ${commit}`}, ${minutes.toFixed(0)} min.`,
     `${machine}; load ${loadBefore.toFixed(1)} before, ${loadAfter.toFixed(1)} after. ${versions}; ${durability}.`,
     "",
     ...tables.flatMap((table) => [table, ""]),
