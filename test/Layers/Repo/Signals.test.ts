@@ -81,7 +81,7 @@ const suite = () => {
     Effect.gen(function* () {
       const { on } = yield* makeNodes(1)
       const got = yield* on(0, collect)
-      const [one, two] = [yield* newId<RunId>("run"), yield* newId<RunId>("run")]
+      const [one, two] = yield* on(0, Effect.all([newId<RunId>("run"), newId<RunId>("run")]))
       yield* on(0, sendUntilThere(one, got))
       const { url } = (yield* on(0, PgClient)).config
       const heard: Array<string> = []

@@ -21,7 +21,7 @@ export const layer = Layer.effect(
   AgentRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, query, sql } = database
+    const { change, lookUp, sql } = database
 
     const joins = sql.literal(
       "left join provider_keys k on k.id = a.provider_key_id and k.deleted_at is null"
@@ -60,7 +60,7 @@ export const layer = Layer.effect(
             })
           ).pipe(orOnlyGone(sql, given))
         ),
-      find: (id) => query(agent(sql`${read("agents")} where a.id = ${id} and a.deleted_at is null`)),
+      find: (id) => lookUp(agent(sql`${read("agents")} where a.id = ${id} and a.deleted_at is null`)),
       remove: (id) =>
         change((audit) =>
           returnedRow(

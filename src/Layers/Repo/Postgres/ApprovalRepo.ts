@@ -16,7 +16,7 @@ export const layer = Layer.effect(
   ApprovalRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, read, sql } = database
+    const { lookUp, query, read, sql } = database
 
     const selected = columns.read("a")
 
@@ -65,7 +65,7 @@ export const layer = Layer.effect(
             order by a.created_at, a.id limit ${limit} offset ${offset}::bigint`)
         ),
       find: (id) =>
-        query(
+        lookUp(
           approval(sql`
             select ${selected} from approvals a where a.id = ${id} and not exists (
               select from runs r join conversations c on c.id = r.conversation_id

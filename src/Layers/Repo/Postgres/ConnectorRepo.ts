@@ -42,7 +42,7 @@ export const layer = Layer.effect(
   ConnectorRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, query, sql } = database
+    const { change, lookUp, query, sql } = database
 
     const selected = columns.read()
     const all = yield* Joined.byWorkspace(database, (workspaceIds) =>
@@ -78,7 +78,7 @@ export const layer = Layer.effect(
             audit
           })
         ),
-      find: (id) => query(connector(sql`select ${selected} from connectors where id = ${id}`)),
+      find: (id) => lookUp(connector(sql`select ${selected} from connectors where id = ${id}`)),
       all,
       countActive: (workspaceId) =>
         query(

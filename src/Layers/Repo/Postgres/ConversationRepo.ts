@@ -41,7 +41,7 @@ export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, read, sql } = database
+    const { lookUp, query, read, sql } = database
 
     return ConversationRepo.of({
       ...Begin.make(database),
@@ -57,7 +57,7 @@ export const layer = Layer.effect(
           )
         ),
       find: (id) =>
-        query(
+        lookUp(
           conversation(sql`
             select ${shown} from conversations c
             left join agents a on a.id = c.agent_id and a.deleted_at is null

@@ -22,7 +22,7 @@ export const layer = Layer.effect(
   CronJobRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, query, sql } = database
+    const { change, lookUp, query, sql } = database
 
     const joins = sql.literal("left join agents a on a.id = c.agent_id and a.deleted_at is null")
     const read = (from: "cron_jobs" | "changed") => sql`
@@ -62,7 +62,7 @@ export const layer = Layer.effect(
           ).pipe(orOnlyGone(sql, names))
         )
       },
-      find: (id) => query(job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null`)),
+      find: (id) => lookUp(job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null`)),
       lock: (id) =>
         query(
           job(sql`${read("cron_jobs")} where c.id = ${id} and c.deleted_at is null for no key update of c`)

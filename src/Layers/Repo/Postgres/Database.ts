@@ -15,6 +15,7 @@ import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 import * as Entries from "../Entries.ts"
 import { type Auditing, auditing, namesOf } from "./AuditEntries.ts"
+import { Brief } from "./Brief.ts"
 import { isOutOfReach, isReadOnly, isSqlError } from "./Faults.ts"
 import { inLane } from "./Lanes.ts"
 import { Replicated } from "./Replica.ts"
@@ -30,6 +31,10 @@ export class Database extends Context.Service<
      * decode is a defect.
      */
     readonly query: <A, E>(
+      effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
+    ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
+    /** As `query`, for what only looks a row or two up by a key (`Brief`). */
+    readonly lookUp: <A, E>(
       effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
     ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
     /** As `query`, for lists and searches: on sessions of their own, so that they hold up nothing else. */
@@ -64,6 +69,7 @@ export class Database extends Context.Service<
       return Database.of({
         sql,
         query,
+        lookUp: (effect) => query(Effect.provideService(effect, Brief, true)),
         list,
         read: (of, effect) =>
           replica === undefined

@@ -26,6 +26,12 @@ export const isReadOnly = (error: unknown): boolean => isSqlError(error) && fiel
 export const isOfSession = (error: unknown): boolean =>
   isSqlError(error) && sessionStates.test(fieldOf(error, "code"))
 
+/** The server has broken it off, since it or what it waited for took longer than it may. */
+export const tookLong = (error: unknown): error is SqlError =>
+  isSqlError(error) && tooLong.has(error.reason._tag)
+
+const tooLong: ReadonlySet<SqlErrorReason["_tag"]> = new Set(["StatementTimeoutError", "LockTimeoutError"])
+
 const outOfReach: ReadonlySet<SqlErrorReason["_tag"]> = new Set([
   "ConnectionError",
   "AuthenticationError",

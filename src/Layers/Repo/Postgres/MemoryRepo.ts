@@ -40,7 +40,7 @@ export const layer = Layer.effect(
   MemoryRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, list, query, sql } = database
+    const { change, list, lookUp, sql } = database
     const { memorySearchMillis } = yield* Settings
     const selected = columns.read()
     const withAuthor = detailed.read()
@@ -82,7 +82,7 @@ export const layer = Layer.effect(
           )
         )
       },
-      find: (id) => query(detail(sql`select ${withAuthor} from memory_entries where id = ${id}`)),
+      find: (id) => lookUp(detail(sql`select ${withAuthor} from memory_entries where id = ${id}`)),
       remove: (id) =>
         change((audit) =>
           // The counts before the entry, as who writes it has them.

@@ -1,3 +1,4 @@
+import type { PgConnection } from "@effect/sql-pg/PgConnection"
 import type { PgPool } from "@effect/sql-pg/PgPool"
 import * as Effect from "effect/Effect"
 import * as Metrics from "../../../Services/Metrics.ts"
@@ -5,11 +6,16 @@ import type { Lane } from "./Lanes.ts"
 
 /**
  * The same ways to a session of the pool, and `/metrics` says how many sessions are in use and how many wait for one,
- * as long as the scope is open. A statement costs two numbers more by it.
+ * as long as the scope is open. A statement costs two numbers more by it. `size` is of both pools; a session of
+ * `shared` is in use while anybody uses it.
  */
 export const make = Effect.fnUntraced(function* (
   pool: Pick<PgPool, "get" | "use">,
-  { name, size }: { readonly name: Lane; readonly size: number }
+  {
+    name,
+    shared = pool,
+    size
+  }: { readonly name: Lane; readonly size: number; readonly shared?: Pick<PgPool, "use"> | undefined }
 ) {
   let inUse = 0
   let waiting = 0
@@ -39,6 +45,38 @@ export const make = Effect.fnUntraced(function* (
       )
     })
 
+  const users = new Map<PgConnection, number>()
+  const enter = (session: PgConnection) => {
+    const before = users.get(session) ?? 0
+    users.set(session, before + 1)
+    if (before === 0) inUse++
+  }
+  const leave = (session: PgConnection) => {
+    const left = (users.get(session) ?? 1) - 1
+    if (left > 0) users.set(session, left)
+    else if (users.delete(session)) inUse--
+  }
+
+  const share: PgPool["use"] = (work) =>
+    Effect.suspend(() => {
+      let entered: PgConnection | undefined
+      let isWaiting = true
+      waiting++
+      return Effect.ensuring(
+        shared.use((session) => {
+          isWaiting = false
+          waiting--
+          entered = session
+          enter(session)
+          return work(session)
+        }),
+        Effect.sync(() => {
+          if (isWaiting) waiting--
+          if (entered !== undefined) leave(entered)
+        })
+      )
+    })
+
   const get: PgPool["get"] = Effect.suspend(() => {
     let isWaiting = false
     const awaited = Effect.ensuring(
@@ -58,5 +96,5 @@ export const make = Effect.fnUntraced(function* (
     return Effect.tap(awaited, held)
   })
 
-  return { use, get }
+  return { use, get, share }
 })

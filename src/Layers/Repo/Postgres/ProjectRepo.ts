@@ -14,7 +14,7 @@ const columns = makeColumns(Project, {})
 export const layer = Layer.effect(
   ProjectRepo,
   Effect.gen(function* () {
-    const { change, query, read, sql } = yield* Database
+    const { change, lookUp, read, sql } = yield* Database
     const selected = columns.read()
     return ProjectRepo.of({
       insert: (given, most) =>
@@ -35,7 +35,7 @@ export const layer = Layer.effect(
             sql`select ${selected} from projects where workspace_id = ${workspaceId} order by created_at, id`
           )
         ),
-      find: (id) => query(project(sql`select ${selected} from projects where id = ${id}`))
+      find: (id) => lookUp(project(sql`select ${selected} from projects where id = ${id}`))
     })
   })
 )

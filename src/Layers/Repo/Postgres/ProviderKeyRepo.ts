@@ -22,7 +22,7 @@ export const layer = Layer.effect(
   ProviderKeyRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, query, read, sql } = database
+    const { change, lookUp, query, read, sql } = database
     const selected = columns.read("k")
     const usable = yield* Joined.byWorkspace(database, (workspaceIds) =>
       query(
@@ -44,7 +44,7 @@ export const layer = Layer.effect(
           })
         ),
       find: (id) =>
-        query(
+        lookUp(
           providerKey(
             sql`select ${selected} from provider_keys k where k.id = ${id} and k.deleted_at is null`
           )

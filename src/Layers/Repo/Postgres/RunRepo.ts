@@ -20,7 +20,7 @@ export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { query, sql } = database
+    const { lookUp, sql } = database
 
     return RunRepo.of({
       ...(yield* Insert.make(database)),
@@ -31,7 +31,7 @@ export const layer = Layer.effect(
       ...Prune.make(database),
       ...Totals.make(database),
       find: (id) =>
-        query(storedRun(sql`select ${runColumns} from runs where id = ${id} and ${isReadable(sql, id)}`))
+        lookUp(storedRun(sql`select ${runColumns} from runs where id = ${id} and ${isReadable(sql, id)}`))
     })
   })
 )

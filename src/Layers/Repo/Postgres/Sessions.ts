@@ -8,18 +8,34 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Borrower, Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
-import { isOfSession, isReadOnly } from "./Faults.ts"
+import { monotonicMillisOf } from "../../../Services/CurrentTime.ts"
+import { Brief } from "./Brief.ts"
+import { isOfSession, isReadOnly, tookLong } from "./Faults.ts"
 import { CurrentLane, type Lane } from "./Lanes.ts"
 import * as PoolLoad from "./PoolLoad.ts"
 
 /** While a server only reads, so are new sessions: they are not all replaced for each statement that says so. */
 const quietNanos = 1_000_000_000n
 
+/** So long a statement may hold up those behind it on a session that is shared. */
+const briefMillis = 250
+
+/** Whatever waited so long on a session that is shared: the server would have broken it off, were it there. */
+const lostMillis = 1_000
+
+/** How many sessions are shared; of few none, nor of those that can't be told how long a statement may take there. */
+const sharedOf = ({ maxConnections: size = 10, startupParameters }: PgClient.PgPoolConfig): number =>
+  startupParameters === undefined || size < 4 ? 0 : size < 7 ? 1 : 2
+
 /**
  * The client of `PgClient.layer`, whose pool gives up sessions that are of no use any more, also where they are
  * neither lost nor closed: one that may only read stays so after its server, or another behind the same address,
  * takes writes again. With the first that says so all are replaced, at most once a second; those that are in use
  * when they are given back.
+ *
+ * What is `Brief` is sent over sessions that are shared, many statements with one write, at most 32 of them at a time on
+ * each; there they are answered one after the other. The server breaks off what takes long there, and it is asked again
+ * on a session of its own, as everything else: it only reads.
  */
 export const layer = (config: PgClient.PgPoolConfig, others: Others = {}) =>
   PgClient.layerFrom(make(config, others))
@@ -27,11 +43,29 @@ export const layer = (config: PgClient.PgPoolConfig, others: Others = {}) =>
 /** Pools of their own for the lanes beside the work; what has none shares that of the work. */
 export type Others = Readonly<Partial<Record<Exclude<Lane, "work">, PgClient.PgPoolConfig>>>
 
-const makeLane = Effect.fnUntraced(function* (name: Lane, config: PgClient.PgPoolConfig) {
-  const pool = yield* PgPool.make(config)
-  const { pinned, plain } = makeWatched(pool)
-  const counted = yield* PoolLoad.make(pool, { size: config.maxConnections ?? 10, name })
-  const borrower: Borrower = (use) => counted.use((base) => use(plain(base)))
+/** A pool of sessions, `ofShared` of which take what is brief of many at a time. */
+const makeLane = Effect.fnUntraced(function* (name: Lane, config: PgClient.PgPoolConfig, ofShared = 0) {
+  const size = config.maxConnections ?? 10
+  const pool = yield* PgPool.make({ ...config, maxConnections: size - ofShared })
+  const shared = ofShared === 0 ? undefined : yield* makeShared(config, ofShared)
+  const { pinned, plain } = makeWatched((base) =>
+    Effect.andThen(pool.invalidate(base), shared?.invalidate(base) ?? Effect.void)
+  )
+  const counted = yield* PoolLoad.make(pool, { name, size, shared })
+  const alone: Borrower = (use) => counted.use((base) => use(plain(base)))
+  /** No statement of a session that is shared can be cancelled: where the way to it is lost, it is left for another. */
+  const together: Borrower = (use) =>
+    counted.share((base) =>
+      Effect.clockWith((clock) => {
+        const begunAt = monotonicMillisOf(clock)
+        return Effect.onInterrupt(use(plain(base)), () =>
+          monotonicMillisOf(clock) - begunAt < lostMillis ? Effect.void : (shared ?? pool).invalidate(base)
+        )
+      })
+    )
+  const brief: Borrower = (use) => Effect.catchIf(together(use), tookLong, () => alone(use))
+  const borrower: Borrower =
+    shared === undefined ? alone : (use) => Effect.flatMap(Brief, (isBrief) => (isBrief ? brief : alone)(use))
   return {
     pool,
     acquirer: Effect.map(counted.get, plain),
@@ -40,8 +74,20 @@ const makeLane = Effect.fnUntraced(function* (name: Lane, config: PgClient.PgPoo
   }
 })
 
+const makeShared = (config: PgClient.PgPoolConfig, size: number) =>
+  PgPool.make({
+    ...config,
+    maxConnections: size,
+    multiplex: true,
+    startupParameters: {
+      ...config.startupParameters,
+      statement_timeout: String(briefMillis),
+      lock_timeout: String(briefMillis)
+    }
+  })
+
 const make = Effect.fnUntraced(function* (config: PgClient.PgPoolConfig, { lists, replica }: Others) {
-  const work = yield* makeLane("work", config)
+  const work = yield* makeLane("work", config, sharedOf(config))
   const lanes = {
     work,
     lists: lists === undefined ? work : yield* makeLane("lists", lists),
@@ -79,8 +125,8 @@ const commit = (connection: Connection): Effect.Effect<void, SqlError> =>
     return new SqlError({ reason: new UnknownError({ cause: new Error(message), message }) })
   })
 
-/** The sessions of a pool as connections, each of which is given up when it says that it is of no use. */
-const makeWatched = (pool: PgPool.PgPool) => {
+/** The sessions of pools as connections, each of which is given up when it says that it is of no use. */
+const makeWatched = (invalidate: PgPool.PgPool["invalidate"]) => {
   // Of those that are closed, nothing is kept but what the collector of garbage has not come by yet.
   const known = new Set<WeakRef<PgConnection>>()
   const connections = new WeakMap<PgConnection, Connection>()
@@ -93,12 +139,12 @@ const makeWatched = (pool: PgPool.PgPool) => {
     const sessions = [...known].flatMap((one) => one.deref() ?? [])
     known.clear()
     yield* Effect.logWarning("the database only reads: its sessions are replaced")
-    yield* Effect.forEach(sessions, pool.invalidate, { discard: true })
+    yield* Effect.forEach(sessions, invalidate, { discard: true })
   })
 
   const giveUp = (base: PgConnection) => (error: SqlError) => {
     if (isReadOnly(error)) return replaceAll
-    return isOfSession(error) ? pool.invalidate(base) : Effect.void
+    return isOfSession(error) ? invalidate(base) : Effect.void
   }
 
   const plain = (base: PgConnection): Connection => {

@@ -27,6 +27,7 @@ const ownedColumns = makeColumns(Owned, {
   email: { read: "u.email" },
   userCreatedAt: { read: "u.created_at" }
 })
+const ownedShown = ownedColumns.read("t")
 
 /** A row where a token may be made: always, or while its parent works. */
 const parentOf = (sql: PgClient, { createdAt, parentId, userId }: Token) =>
@@ -98,7 +99,7 @@ export const layer = Layer.effect(
   TokenRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, list, query, sql } = database
+    const { change, list, lookUp, query, sql } = database
     const selected = columns.read("t")
     return TokenRepo.of({
       insert: (given, most) =>
@@ -113,10 +114,10 @@ export const layer = Layer.effect(
         ),
       findByHash: (hash) => query(token(sql`select ${selected} from tokens t where hash = ${hash}`)),
       findOwned: (hash) =>
-        query(
+        lookUp(
           Effect.map(
             owned(sql`
-              select ${ownedColumns.read("t")}
+              select ${ownedShown}
               from tokens t join users u on u.id = t.user_id
               where hash = ${hash} and u.disabled_at is null`),
             Option.map(({ email, userCreatedAt, ...found }) => ({

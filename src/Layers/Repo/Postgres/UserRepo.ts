@@ -16,7 +16,7 @@ const recordColumns = makeColumns(UserRecord, {})
 export const layer = Layer.effect(
   UserRepo,
   Effect.gen(function* () {
-    const { change, list, query, sql } = yield* Database
+    const { change, list, lookUp, query, sql } = yield* Database
     const selected = columns.read()
     const shown = recordColumns.read()
     return UserRepo.of({
@@ -29,7 +29,7 @@ export const layer = Layer.effect(
             Effect.asVoid
           )
         ),
-      find: (id) => query(user(sql`select ${selected} from users where id = ${id} and deleted_at is null`)),
+      find: (id) => lookUp(user(sql`select ${selected} from users where id = ${id} and deleted_at is null`)),
       findByEmail: (email) =>
         query(user(sql`select ${selected} from users where email = ${email} and deleted_at is null`)),
       page: ({ after, limit }) =>

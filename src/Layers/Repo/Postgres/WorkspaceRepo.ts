@@ -46,6 +46,7 @@ const updated = firstRow(Schema.Struct({ id: Schema.String }))
 const Membership = Schema.Struct({ role: Role, isPending: Schema.Boolean })
 const membership = firstRow(Membership)
 const roleColumns = makeColumns(Membership, { isPending: { read: "false" } })
+const roleShown = roleColumns.read("m")
 const invitedRole = makeColumns(Membership, { isPending: { read: "true" } }).read("i")
 
 /** Stores a workspace unless its maker may have no more; within a transaction. */
@@ -118,9 +119,9 @@ const endOf = (sql: PgClient, id: WorkspaceId, userId: UserId, isThere: string) 
     returning i.id, i.role, i.created_at)`
 
 /** Who belongs to workspaces. */
-const ofMembers = ({ change, list, query, sql }: Database["Service"]) => {
+const ofMembers = ({ change, list, lookUp, query, sql }: Database["Service"]) => {
   const asMember = (id: WorkspaceId, userId: UserId) => sql`
-    select ${roleColumns.read("m")} from workspace_members m
+    select ${roleShown} from workspace_members m
     join users u on u.id = m.user_id and u.disabled_at is null
     where m.workspace_id = ${id} and m.user_id = ${userId}`
   /** Of requests of one user that come at once only one finds the invitation; the others look again. */
@@ -199,7 +200,7 @@ const ofMembers = ({ change, list, query, sql }: Database["Service"]) => {
           delete from workspace_members where user_id = ${id}`)
       ),
     role: (id, userId) =>
-      query(
+      lookUp(
         membership(sql`
           ${asMember(id, userId)}
           union all
@@ -238,7 +239,7 @@ export const layer = Layer.effect(
   WorkspaceRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { change, list, query, sql } = database
+    const { change, list, lookUp, query, sql } = database
     return WorkspaceRepo.of({
       insert: (given, createdBy, most) => {
         const row = { ...columns.row(given), created_by: createdBy }
@@ -250,7 +251,7 @@ export const layer = Layer.effect(
           )
         )
       },
-      find: (id) => query(workspace(sql`select ${shown} from workspaces w where w.id = ${id}`)),
+      find: (id) => lookUp(workspace(sql`select ${shown} from workspaces w where w.id = ${id}`)),
       lock: (id) =>
         query(workspace(sql`select ${shown} from workspaces w where w.id = ${id} for no key update`)),
       list: (userId) =>
