@@ -37,6 +37,8 @@ export const Api = HttpApi.make("agentd")
   .add(Session)
   .add(System)
   .annotate(HttpApi.AdditionalSchemas, eventComponents)
+  // What an answer holds was decoded when it was read.
+  .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
   .annotateMerge(
     OpenApi.annotations({
       title: "agentd",
