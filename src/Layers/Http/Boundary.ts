@@ -57,7 +57,13 @@ export const layer = HttpRouter.middleware(
       }
       return Cause.hasInterruptsOnly(cause)
         ? Effect.failCause(cause)
-        : Effect.as(Effect.logError("a request failed", cause), problemResponse(500))
+        : Effect.as(
+            Effect.annotateLogs(Effect.logError("a request failed", cause), {
+              method: request.method,
+              path: AccessLog.pathOf(request.url)
+            }),
+            problemResponse(500)
+          )
     }
 
     const platform = yield* HttpPlatform

@@ -1,0 +1,96 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { CurrentTransformer } from "effect/sql/Statement"
+import { TestClock } from "effect/testing"
+import * as Application from "../../src/Layers/Application.ts"
+import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import * as RequestFacts from "../../src/Services/RequestFacts.ts"
+import { rightsMillis } from "../../src/Services/Rights.ts"
+import { layerNode } from "../support/Backends.ts"
+import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
+import { makeTenant } from "../support/Service.ts"
+import { dataOf, makeWeb } from "../support/Web.ts"
+
+/** The statements of requests; what runs by itself is none of them. */
+const asked: Array<string> = []
+
+const layerCounting = Layer.succeed(CurrentTransformer, (statement, _, fiber) =>
+  Effect.sync(() => {
+    if (fiber.getRef(RequestFacts.CurrentRequest) !== undefined) asked.push(statement.compile()[0])
+    return statement
+  })
+)
+
+const served = Application.layerAtRest.pipe(
+  Layer.provideMerge(Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] })),
+  Layer.provideMerge(layerNode(EmbeddedCopy.layerClient)),
+  Layer.provideMerge(layerCounting)
+)
+
+/**
+ * How many statements each request takes of a caller who was not known lately, and of one who was: token and role are
+ * one each. One more is a round trip more for everybody: whoever raises a number says why.
+ */
+const expected: Readonly<Record<string, readonly [cold: number, warm: number]>> = {
+  "GET /health/ready": [1, 1],
+  "GET /api/agents": [3, 1],
+  "POST /api/agents": [3, 1],
+  "GET /api/agents/{id}": [3, 1],
+  "PATCH /api/agents/{id}": [4, 2],
+  "DELETE /api/agents/{id}": [4, 2],
+  "GET /api/projects": [3, 1],
+  "POST /api/projects": [3, 1],
+  "GET /api/connectors": [3, 1],
+  "GET /api/chat/memory": [3, 1],
+  "POST /api/chat/memory": [3, 1],
+  "DELETE /api/chat/memory/{id}": [4, 2],
+  "GET /api/runs": [4, 2],
+  "POST /api/tasks": [3, 1],
+  "GET /api/runs/{id}": [4, 2],
+  "GET /api/chat/conversations": [3, 1],
+  "GET /api/workspaces": [2, 1],
+  "GET /api/tokens": [2, 1]
+}
+
+describe("statements of a request", () => {
+  it.effect("are as few as they were, and less by two while its caller is known", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const bodies: Readonly<Record<string, object>> = {
+        "/api/agents": { workspaceId, name: "an agent" },
+        "/api/projects": { workspaceId, name: "a project" },
+        "/api/chat/memory": { workspaceId, key: "key", value: "value" },
+        "/api/tasks": { workspaceId, prompt: "do it" }
+      }
+      const made = (path: string) =>
+        Effect.map(send("POST", path, { token, json: bodies[path] }), (answer) => {
+          assert.strictEqual(answer.status, 201, path)
+          return dataOf<{ id: string }>(answer).id
+        })
+      const target = Effect.fnUntraced(function* (path: string) {
+        if (!path.endsWith("{id}")) return path
+        const list = path.slice(0, -"/{id}".length)
+        return `${list}/${yield* made(list === "/api/runs" ? "/api/tasks" : list)}`
+      })
+      const found: Record<string, readonly [number, number]> = {}
+      for (const request of Object.keys(expected)) {
+        const [method = "", path = ""] = request.split(" ")
+        const isList = method === "GET" && !/\{|health|workspaces|tokens/.test(path)
+        const json = method === "POST" ? bodies[path] : method === "PATCH" ? { name: "other" } : undefined
+        const take = Effect.fnUntraced(function* (isCold: boolean) {
+          const url = `${yield* target(path)}${isList ? `?workspaceId=${workspaceId}` : ""}`
+          if (isCold) yield* TestClock.adjust(rightsMillis)
+          asked.length = 0
+          const answer = yield* send(method, url, { token, ...(json !== undefined && { json }) })
+          assert.isBelow(answer.status, 300, `${request}: ${answer.text}`)
+          return asked.length
+        })
+        // Known by what went before, whatever that was.
+        found[request] = [yield* take(true), yield* Effect.andThen(take(false), take(false))]
+      }
+      assert.deepStrictEqual(found, expected)
+    }).pipe(Effect.provide(served))
+  )
+})
