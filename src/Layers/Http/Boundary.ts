@@ -84,8 +84,7 @@ export const layer = HttpRouter.middleware(
           Effect.flatMap((response) =>
             isOfApi(request.url) ? withRate(response, facts) : Effect.succeed(response)
           ),
-          Effect.map((response) => delivered(response, request)),
-          Effect.map(HttpServerResponse.setHeader("x-request-id", requestId)),
+          Effect.map((response) => delivered(response, request, requestId)),
           Effect.onExit((exit) => {
             const millis = performance.now() - startedAt
             const status = Exit.isSuccess(exit) ? exit.value.status : goneStatus
@@ -113,20 +112,37 @@ const goneStatus = 499
 
 const measure = (method: string, status: number, millis: number) =>
   Effect.andThen(
-    Metric.update(Metric.withAttributes(Metrics.httpRequests, { method, status: String(status) }), 1),
+    Metric.update(requestsOf(method, status), 1),
     Metric.update(Metrics.httpSeconds, millis / 1000)
   )
+
+/** By method, which the parser of HTTP knows, and status: to name a series takes longer than to count. */
+const series = new Map<string, typeof Metrics.httpRequests>()
+
+const requestsOf = (method: string, status: number): typeof Metrics.httpRequests => {
+  const name = `${method} ${status}`
+  const known = series.get(name)
+  if (known !== undefined) return known
+  const made = Metric.withAttributes(Metrics.httpRequests, { method, status: String(status) })
+  series.set(name, made)
+  return made
+}
 
 /** Answers of more than 1 KiB, but for streams: what is compressed is held back until there is enough of it. */
 const isCompressible = (contentType: string): boolean =>
   /^(application\/json|text\/(html|plain))\b/.test(contentType)
 
 /** What may be of a tenant is kept by nobody on the way. */
-const delivered = (response: HttpServerResponse.HttpServerResponse, request: HttpServerRequest) =>
+const delivered = (
+  response: HttpServerResponse.HttpServerResponse,
+  request: HttpServerRequest,
+  requestId: string
+) =>
   HttpServerResponse.setHeaders(response, {
     ...securityHeaders(isHttps(request)),
     ...(isOfApi(request.url) && { "cache-control": "no-store" }),
-    ...response.headers
+    ...response.headers,
+    "x-request-id": requestId
   })
 
 /** As the router reads the address: in any case, with letters escaped. */

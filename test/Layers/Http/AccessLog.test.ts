@@ -85,7 +85,13 @@ describe("the log of requests", () => {
       const { token, workspaceId } = yield* makeTenant()
       const answer = yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token })
       assert.deepStrictEqual(log.facts(), [
-        { level: "ERROR", message: "a request failed", requestId: answer.headers.get("x-request-id") }
+        {
+          level: "ERROR",
+          message: "a request failed",
+          method: "GET",
+          path: "/api/agents",
+          requestId: answer.headers.get("x-request-id")
+        }
       ])
       assert.include(String(log.entries[0]?.cause), "broken on purpose")
     }).pipe(Effect.provide(layerOver(Layer.succeed(AgentRepo, broken))), Effect.provide(log.layer))
