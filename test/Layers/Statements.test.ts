@@ -5,6 +5,7 @@ import { CurrentTransformer } from "effect/sql/Statement"
 import { TestClock } from "effect/testing"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import { DatabaseHealth } from "../../src/Services/DatabaseHealth.ts"
 import * as RequestFacts from "../../src/Services/RequestFacts.ts"
 import { rightsMillis } from "../../src/Services/Rights.ts"
 import { layerNode } from "../support/Backends.ts"
@@ -54,6 +55,18 @@ const expected: Readonly<Record<string, readonly [cold: number, warm: number]>> 
 }
 
 describe("statements of a request", () => {
+  it.effect("are one of all who ask at once whether the database is there", () =>
+    Effect.gen(function* () {
+      const { check } = yield* DatabaseHealth
+      asked.length = 0
+      const ask = Effect.provideService(check, RequestFacts.CurrentRequest, {})
+      yield* Effect.all([ask, ask, ask, ask], { concurrency: "unbounded" })
+      assert.strictEqual(asked.length, 1)
+      yield* ask
+      assert.strictEqual(asked.length, 2)
+    }).pipe(Effect.provide(served))
+  )
+
   it.effect("are as few as they were, and less by two while its caller is known", () =>
     Effect.gen(function* () {
       const { send } = yield* makeWeb

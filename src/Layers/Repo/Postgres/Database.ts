@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg/PgClient"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -10,7 +11,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Unavailable } from "../../../Schemas/Errors.ts"
 import * as Waited from "../../../Schemas/Waited.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
-import { DatabaseWait } from "../../../Services/DatabaseWait.ts"
+import * as DatabaseWait from "../../../Services/DatabaseWait.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 import * as Entries from "../Entries.ts"
@@ -105,13 +106,29 @@ export const layerTransaction = Layer.effect(
   })
 )
 
+/** Anybody may ask, as often as he likes: who asks while another does has the same answer, for one statement. */
 export const layerHealth = Layer.effect(
   DatabaseHealth,
-  Effect.map(Database, ({ query, sql }) => {
+  Effect.gen(function* () {
+    const { query, sql } = yield* Database
+    const scope = yield* Effect.scope
     // Takes a session that may write, finds nothing, and writes nothing.
     const probe = Effect.asVoid(sql`select id from users where false for update`)
     // The sessions that only read are replaced: what a new one says is what the server says.
-    return DatabaseHealth.of({ check: query(Effect.retry(probe, { times: 1, while: isReadOnly })) })
+    const look = DatabaseWait.apart(query(Effect.retry(probe, { times: 1, while: isReadOnly })))
+    let looking: Deferred.Deferred<void, Unavailable> | undefined
+    return DatabaseHealth.of({
+      check: Effect.suspend(() => {
+        if (looking !== undefined) return Deferred.await(looking)
+        const answer = Deferred.makeUnsafe<void, Unavailable>()
+        looking = answer
+        const told = Effect.onExit(look, (exit) => {
+          looking = undefined
+          return Deferred.done(answer, exit)
+        })
+        return Effect.andThen(Effect.forkIn(Effect.exit(told), scope), Deferred.await(answer))
+      })
+    })
   })
 )
 
@@ -161,7 +178,7 @@ const bounded = <A, E, R>(effect: Effect.Effect<A, E, R>, millis: number) =>
 
 /** How long this wait may take at most; it counts until its end is told. */
 const beginWait = (context: Context.Context<never>, millis: number) => {
-  const shared = Context.get(context, DatabaseWait)
+  const shared = Context.get(context, DatabaseWait.DatabaseWait)
   if (shared === undefined || shared.isOver) return { left: millis, end: () => {} }
   const clock = Context.get(context, Clock.Clock)
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
