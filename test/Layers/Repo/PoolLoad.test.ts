@@ -67,4 +67,20 @@ describe("the load of a pool", () => {
       assert.deepStrictEqual(yield* load, [undefined, undefined, undefined])
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
+
+  it.effect("counts a session that is shared once, while anybody uses it", () =>
+    Effect.gen(function* () {
+      const pool = yield* PoolLoad.make(makePool(1), 3, makePool(2))
+      const gate = yield* Latch.make(false)
+      const use = Effect.forkChild(pool.share(() => gate.await))
+      const [one, other, waiting] = [yield* use, yield* use, yield* use]
+      yield* settle
+      assert.deepStrictEqual(yield* load, [1, 1, 3])
+      yield* Fiber.interrupt(waiting)
+      yield* Fiber.interrupt(one)
+      assert.deepStrictEqual(yield* load, [1, 0, 3])
+      yield* Fiber.interrupt(other)
+      assert.deepStrictEqual(yield* load, [0, 0, 3])
+    })
+  )
 })

@@ -45,17 +45,9 @@ export const make = Effect.fnUntraced(function* (
       )
     })
 
-  const users = new Map<PgConnection, number>()
-  const enter = (session: PgConnection) => {
-    const before = users.get(session) ?? 0
-    users.set(session, before + 1)
-    if (before === 0) inUse++
-  }
-  const leave = (session: PgConnection) => {
-    const left = (users.get(session) ?? 1) - 1
-    if (left > 0) users.set(session, left)
-    else if (users.delete(session)) inUse--
-  }
+  const { enter, leave } = makeUsers((by) => {
+    inUse += by
+  })
 
   const share: PgPool["use"] = (work) =>
     Effect.suspend(() => {
@@ -98,3 +90,20 @@ export const make = Effect.fnUntraced(function* (
 
   return { use, get, share }
 })
+
+/** Tells when a session that is shared has its first user, and when the last one has gone. */
+const makeUsers = (tell: (by: 1 | -1) => void) => {
+  const users = new Map<PgConnection, number>()
+  return {
+    enter: (session: PgConnection) => {
+      const before = users.get(session) ?? 0
+      users.set(session, before + 1)
+      if (before === 0) tell(1)
+    },
+    leave: (session: PgConnection) => {
+      const left = (users.get(session) ?? 1) - 1
+      if (left > 0) users.set(session, left)
+      else if (users.delete(session)) tell(-1)
+    }
+  }
+}
