@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import type { RunId } from "../../../src/Schemas/Ids.ts"
+import { noUsage } from "../../../src/Schemas/Usage.ts"
 import { Chat } from "../../../src/Services/Chat.ts"
 import * as Engine from "../../../src/Services/Engine.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
@@ -123,6 +124,28 @@ describe("Runs begin within a millisecond", () => {
       yield* withinOneMilli
       assert.strictEqual(model.requests.length, 5)
     }).pipe(Effect.provide(layerScripted({ runConcurrency: 5 })))
+  )
+})
+
+describe("Runs that a look has passed by", () => {
+  it.effect("begin with the next one, which comes soon, and not with the poll", () =>
+    Effect.gen(function* () {
+      const { create } = yield* subject
+      const repo = yield* RunRepo
+      const held = yield* create
+      yield* repo.claim({ worker: "other", limit: 1, leaseMillis: 60_000, perWorkspace: 1 })
+      yield* start
+      yield* betweenPolls
+      const waiting = yield* create
+      yield* withinOneMilli
+      assert.strictEqual(yield* statusOf(waiting), "PENDING")
+      // Nobody is told of it.
+      const outcome = { status: "COMPLETED", output: "", usage: noUsage } as const
+      const execution = { id: held, worker: "other", epoch: 1 }
+      assert.isTrue(yield* repo.finish(execution, outcome, { at: new Date(0), firstTokenAt: null }))
+      yield* TestClock.adjust(50)
+      assert.strictEqual(yield* statusOf(waiting), "RUNNING")
+    }).pipe(Effect.provide(layerScripted({ runsPerWorkspace: 1 })))
   )
 })
 
