@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Scheduler from "effect/Scheduler"
 import { TestClock } from "effect/testing"
 import type { Database } from "../../../src/Layers/Repo/Postgres/Database.ts"
 import * as Joined from "../../../src/Layers/Repo/Postgres/Joined.ts"
@@ -101,5 +102,20 @@ describe("What goes together", () => {
       yield* end(0, Effect.succeed(["A"]))
       assert.deepStrictEqual(batches, [["a1"], ["b1"], ["a3"]])
     }).pipe(Effect.scoped)
+  )
+
+  it.effect("leaves nobody behind who comes while it ends, wherever its fiber pauses", () =>
+    Effect.gen(function* () {
+      const ask = yield* Joined.make<number, number>(database, {
+        together: (items) => Effect.as(Effect.yieldNow, items),
+        alone: Effect.succeed
+      })
+      const askOften = (item: number) =>
+        Effect.repeat(Effect.andThen(Effect.yieldNow, ask(item)), { times: 200 })
+      const asking = Effect.forEach([1, 2, 3, 4, 5], askOften, { concurrency: "unbounded", discard: true })
+      const fiber = yield* Effect.forkChild(asking)
+      for (let turn = 0; turn < 20_000 && fiber.pollUnsafe() === undefined; turn++) yield* Effect.yieldNow
+      assert.isDefined(fiber.pollUnsafe())
+    }).pipe(Effect.scoped, Effect.provideService(Scheduler.MaxOpsBeforeYield, 7))
   )
 })

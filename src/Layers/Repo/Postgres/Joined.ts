@@ -60,11 +60,12 @@ export const make = <A, B>(
       const queue = [waiting]
       const begun = { queue, end: () => {} }
       working.set(key, begun)
-      const fiber = run(
-        Effect.whileLoop({ while: () => queue.length > 0, body: () => next(queue), step: () => {} }).pipe(
-          Effect.ensuring(Effect.sync(() => working.delete(key)))
-        )
-      )
+      // In one turn with the look at the queue: who comes later begins anew.
+      const isMore = () => {
+        if (queue.length === 0) working.delete(key)
+        return queue.length > 0
+      }
+      const fiber = run(Effect.whileLoop({ while: isMore, body: () => next(queue), step: () => {} }))
       begun.end = () => fiber.interruptUnsafe()
       return queue
     }
