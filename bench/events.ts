@@ -95,6 +95,7 @@ const measure = async (version: string, file: string, runs: number) => {
     )
     return row?.commits ?? Number.NaN
   }
+  const before = await commits()
   const order = { url, ids, perSecond }
   const reading = startNode(file, {
     ...order,
@@ -104,16 +105,15 @@ const measure = async (version: string, file: string, runs: number) => {
   })
   await sleep(aheadMillis / 2)
   const executing = startNode(file, { ...order, role: "execute", worker: "bench", millis })
-  await sleep(aheadMillis)
-  const from = { at: Date.now(), commits: await commits() }
-  await sleep(millis - aheadMillis - 2_000)
-  const to = { at: Date.now(), commits: await commits() }
   const [read, executed] = await Promise.all([reading, executing])
+  // Sessions say what they did when they end, if not before.
+  await sleep(1_000)
+  const after = await commits()
   await onDatabase(`${server}/postgres`, (sql) => sql`drop database if exists ${sql(name)} with (force)`)
   return {
     version,
     runs,
-    commitsPerSecond: (to.commits - from.commits) / ((to.at - from.at) / 1_000),
+    commitsPerSecond: (after - before) / (millis / 1_000),
     told: executed.events,
     read: read.events,
     executingMicrosPerEvent: (executed.cpuMillis * 1_000) / executed.events,

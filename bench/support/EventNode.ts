@@ -46,8 +46,9 @@ const execute = Effect.fnUntraced(function* ({ ids, millis, perSecond }: Order) 
   const open = yield* ExecutionLog.make
   const runs = yield* RunRepo
   const logs: Array<ExecutionLog.ExecutionLog> = []
+  const like = Option.getOrThrow(yield* runs.find(ids[0] as RunId))
   for (const id of ids) {
-    const log = yield* open(Option.getOrThrow(yield* runs.find(id as RunId)), undefined)
+    const log = yield* open({ ...like, id: id as RunId }, undefined)
     yield* Effect.forkScoped(log.flushing)
     logs.push(log)
   }

@@ -140,6 +140,75 @@ describe("RunEvents", () => {
     }).pipe(Effect.scoped, Effect.provide(layerScripted()))
   )
 
+  it.effect(
+    "looks at all runs that are read in one statement a second, and reads what they tell in one",
+    () =>
+      Effect.gen(function* () {
+        const { workspaceId } = yield* makeTenant()
+        const repo = yield* RunRepo
+        const ids: Array<RunId> = []
+        for (let n = 0; n < 50; n++) ids.push((yield* makeRun(workspaceId)).id)
+        yield* repo.claim({ worker: "other", limit: 50, leaseMillis: 1e9, perWorkspace: 50 })
+        const log = yield* RunEventRepo
+        const asked = { glance: 0, look: 0 }
+        const counted =
+          <A extends ReadonlyArray<unknown>, B>(name: keyof typeof asked, call: (...given: A) => B) =>
+          (...given: A) => {
+            asked[name]++
+            return call(...given)
+          }
+        const events = yield* eventsOver({
+          ...log,
+          glance: counted("glance", log.glance),
+          look: counted("look", log.look),
+          read: () => Effect.die(new Error("not asked in this test"))
+        })
+        const readers = yield* Effect.forEach(ids, (id) => reader(events.follow(id, 0)))
+        yield* TestClock.adjust("10 seconds")
+        assert.isAtMost(asked.look, 2, "they began together")
+        Object.assign(asked, { glance: 0, look: 0 })
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(asked, { glance: 10, look: 0 })
+        const [first = assert.fail(), ...rest] = ids
+        for (const id of ids) yield* append(log, { id, worker: "other", epoch: 1 }, [[delta(1)]])
+        yield* (yield* Signals).publish({ type: "events", ids: [first, ...rest] })
+        yield* TestClock.adjust(0)
+        assert.strictEqual(asked.look, 1)
+        for (const { ids: seen } of readers) assert.deepStrictEqual(seen(), [1])
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(asked.look, 1, "what was read is not looked for again")
+        // What nobody signals is found by the next glance, and only its readers look.
+        yield* append(log, { id: first, worker: "other", epoch: 1 }, [[delta(2)]])
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(asked.look, 2)
+        assert.deepStrictEqual(readers[0]?.ids(), [1, 2])
+      }).pipe(Effect.scoped, Effect.provide(layerScripted()))
+  )
+
+  it.effect("lets one run that can't be read down, and no other that is read with it", () =>
+    Effect.gen(function* () {
+      const { execution, id, log, workspaceId } = yield* subject
+      const { id: broken } = yield* makeRun(workspaceId)
+      const fails = <A extends ReadonlyArray<string>, B>(ids: A, answer: B) =>
+        ids.includes(broken) ? Effect.die(new Error("it does not decode")) : answer
+      const events = yield* eventsOver({
+        ...log,
+        glance: (ids) => fails(ids, log.glance(ids)),
+        look: (readers, limit) =>
+          fails(
+            readers.map((one) => one.id),
+            log.look(readers, limit)
+          )
+      })
+      const readers = yield* Effect.forEach([id, broken, id], (run) => reader(events.follow(run, 0)))
+      yield* TestClock.adjust(10)
+      yield* append(log, execution, [[delta(1)]])
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.await(readers[1]?.fiber ?? assert.fail()))._tag, "Failure")
+      assert.deepStrictEqual([readers[0]?.ids(), readers[2]?.ids()], [[1], [1]])
+    }).pipe(Effect.scoped, Effect.provide(layerScripted()))
+  )
+
   it.effect("waits a minute for a store that is away, and says from where to go on", () =>
     Effect.gen(function* () {
       const { execution, id, log: store } = yield* subject

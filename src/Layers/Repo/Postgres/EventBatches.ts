@@ -46,7 +46,11 @@ export const appending = (sql: PgClient, writes: ReadonlyArray<EventWrite>) => {
     epoch,
     first_token_at: firstTokenAt
   }))
-  const batches = writes.flatMap(({ batches }, n) => batches.map((events) => ({ n, ...rowOf(events) })))
+  const batches = writes.flatMap(({ batches, execution: { id } }, n) =>
+    batches.map((events) => ({ n, id, ...rowOf(events) }))
+  )
+  // Of a hash: planners know nothing of how many there are, and would compare each with each.
+  const isOwned = (table: string) => sql`((${sql.literal(table)}.n in (select n from owner)) is true)`
   const isOurs = sql`runs.worker = given.worker and runs.epoch = given.epoch and runs.status = 'RUNNING'`
   return sql`
     with given as materialized (
@@ -57,13 +61,15 @@ export const appending = (sql: PgClient, writes: ReadonlyArray<EventWrite>) => {
       for share of runs skip locked
     ), spoken as (
       update runs set first_token_at = given.first_token_at from given
-      where runs.id = given.id and given.n in (select n from owner)
+      where runs.id = given.id and ${isOwned("given")}
         and runs.first_token_at is null and given.first_token_at is not null
     ), kept_events as (
       insert into run_events (run_id, first_id, last_id, events)
-      select o.id, b.first_id, b.last_id, b.events from owner o join jsonb_to_recordset(${sql.json(batches)})
-        as b (n int, first_id bigint, last_id bigint, events jsonb) using (n)
+      select b.id, b.first_id, b.last_id, b.events from jsonb_to_recordset(${sql.json(batches)})
+        as b (n int, id text, first_id bigint, last_id bigint, events jsonb)
+      where ${isOwned("b")}
       on conflict do nothing)
-    select given.n, owner.n is not null as kept
-    from given join runs on runs.id = given.id left join owner on owner.n = given.n where ${isOurs}`
+    select n, true as kept from owner
+    union all
+    select given.n, false from given join runs on runs.id = given.id where ${isOurs} and not ${isOwned("given")}`
 }

@@ -58,17 +58,18 @@ export const layer = Layer.effect(
         ), seen as materialized (
           select asked.n, asked.after, ${glanceColumns.read("runs")} from asked join runs on runs.id = asked.id
           where ${isRunReadable(sql)}
-        ), told as materialized (
-          select seen.n, e.first_id, e.events, count(*) over (partition by seen.n) as batches,
-            sum(pg_column_size(e.events)) over (order by seen.n, e.first_id) - pg_column_size(e.events) as before
-          from seen cross join lateral (
-            select first_id, events from run_events where ${behind("seen.id", "seen.after")}
-            order by first_id limit ${limit + 1}) e
-          where seen."lastId" > seen.after
         )
-        select seen.n, seen.status, seen."lastId", coalesce(told.batches, 0)::int as batches, told.events
-        from seen left join told on told.n = seen.n and told.before < ${mostBytes}::bigint
-        order by seen.n, told.first_id`)
+        select n, status, "lastId", batches, case when before < ${mostBytes}::bigint then events end as events
+        from (
+          select seen.n, seen.status, seen."lastId", e.first_id, e.events,
+            count(e.first_id) over (partition by seen.n)::int as batches,
+            sum(pg_column_size(e.events)) over (order by seen.n, e.first_id) - pg_column_size(e.events) as before
+          from seen left join lateral (
+            select first_id, events from run_events
+            where seen."lastId" > seen.after and ${behind("seen.id", "seen.after")}
+            order by first_id limit ${limit + 1}) e on true
+        ) told
+        order by n, first_id`)
 
     return RunEventRepo.of({
       append: (writes) =>
@@ -131,6 +132,6 @@ const toLook = (
     status: first.status,
     lastId: first.lastId,
     events: given.flatMap((events) => events.filter((event) => event.id > after)),
-    isWhole: first.events === null ? first.lastId <= after : given.length === first.batches
+    isWhole: given.length === first.batches
   }
 }
