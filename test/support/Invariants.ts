@@ -1,5 +1,6 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
+import { wrongTotals } from "./RunTotals.ts"
 
 /**
  * How long ago what `prune` forgets is over at least, and how many runs of a kind are RUNNING at most in a workspace and
@@ -66,5 +67,5 @@ export const problems = ({ eventMillis, journalMillis, perOwner, perWorkspace, t
         or (pruned = 2 and finished_at > clock_timestamp() - ${journalMillis}::int * interval '1 millisecond')
         or (pruned > 0 and status not in ('COMPLETED', 'FAILED', 'CANCELLED'))
       limit 10`
-    return found.map(({ problem }) => problem)
+    return [...found, ...(yield* wrongTotals)].map(({ problem }) => problem)
   })
