@@ -27,8 +27,8 @@ import * as Invitations from "./migrations/0023_invitations.ts"
 import * as RunLists from "./migrations/0024_run_lists.ts"
 import * as SlotGenerations from "./migrations/0025_slot_generations.ts"
 import * as Retention from "./migrations/0026_retention.ts"
-import * as Rights from "./migrations/0028_rights.ts"
-import * as NarrowedLists from "./migrations/0029_narrowed_lists.ts"
+import * as Rights from "./migrations/0027_rights.ts"
+import * as NarrowedLists from "./migrations/0028_narrowed_lists.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -63,8 +63,8 @@ const migrations = {
   "0024_run_lists": migration(RunLists.statements),
   "0025_slot_generations": migration(SlotGenerations.statements),
   "0026_retention": migration(Retention.statements),
-  "0028_rights": migration(Rights.statements),
-  "0029_narrowed_lists": migration(NarrowedLists.statements)
+  "0027_rights": migration(Rights.statements),
+  "0028_narrowed_lists": migration(NarrowedLists.statements)
 }
 
 /** The number of the last one. */
