@@ -70,7 +70,7 @@ describe("the load of a pool", () => {
 
   it.effect("counts a session that is shared once, while anybody uses it", () =>
     Effect.gen(function* () {
-      const pool = yield* PoolLoad.make(makePool(1), 3, makePool(2))
+      const pool = yield* PoolLoad.make(makePool(1), { size: 3, name: "lists", shared: makePool(2) })
       const gate = yield* Latch.make(false)
       const use = Effect.forkChild(pool.share(() => gate.await))
       const [one, other, waiting] = [yield* use, yield* use, yield* use]
