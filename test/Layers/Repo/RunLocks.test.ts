@@ -57,22 +57,23 @@ const suite = () => {
         const { on } = nodes
         const runs = yield* on(0, RunRepo)
         const writes: Array<EventWrite> = []
-        for (const lease of [0, minute]) {
+        for (let n = 0; n < 2; n++) {
           const run = newRun(yield* on(0, makeWorkspace))
-          yield* runs.insert(run, { worker: "a", leaseMillis: lease, perWorkspace: 1 })
+          yield* runs.insert(run, { worker: "a", leaseMillis: minute, perWorkspace: 1 })
           const execution = { id: run.id, worker: "a", epoch: 1 }
           writes.push({ execution, batches: [[event]], firstTokenAt: at() })
         }
-        const append = Effect.flatMap(RunEventRepo, (events) => events.append(writes))
-        const taking = Effect.gen(function* () {
-          const taken = yield* (yield* RunRepo).takeOver({ ...heirs, worker: "b" })
-          assert.strictEqual(taken.length, 1)
+        const held = writes[0]?.execution.id ?? assert.fail()
+        const append = Effect.flatMap(RunEventRepo, (repo) => repo.append(writes))
+        const holding = Effect.gen(function* () {
+          const sql = yield* PgClient
+          yield* sql`update runs set worker = 'b', epoch = 2 where id = ${held}`
           // Answered while the row is held: it does not wait.
           return yield* on(1, append)
         })
         const answer = yield* on(
           0,
-          Effect.flatMap(Transaction, (transaction) => transaction.atomically(taking))
+          Effect.flatMap(Transaction, (transaction) => transaction.atomically(holding))
         )
         assert.deepStrictEqual(answer, ["busy", "kept"])
         assert.deepStrictEqual(yield* on(1, append), ["lost", "kept"])
