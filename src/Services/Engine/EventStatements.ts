@@ -49,6 +49,27 @@ const makeCompany = () => {
   }
 }
 
+/** As many from `next` on as have room; where it stopped. */
+const beginSome = Effect.fnUntraced(function* (
+  sources: ReadonlyArray<Source>,
+  from: number,
+  company: ReturnType<typeof makeCompany>
+) {
+  const begun: Array<Begun> = []
+  let [bytes, next, room] = [0, from, mostRuns]
+  for (; next < sources.length && bytes < mostBytes; next++) {
+    const source = sources[next]
+    if (source === undefined) break
+    room = Math.min(room, company.of(source))
+    if (begun.length >= room) break
+    const write = yield* source.begin
+    if (write === undefined) continue
+    begun.push({ source, write })
+    bytes += weightOf(write.batches)
+  }
+  return { begun, next }
+})
+
 export interface Options {
   readonly events: Pick<RunEventRepo["Service"], "append">
   /** A source was settled, and whether there is more of it to be kept. */
@@ -98,23 +119,6 @@ export const make = Effect.fnUntraced(function* ({ events, settled }: Options) {
     return Effect.map(byHalves(begun, together, toBlame), () => isThere)
   }
 
-  /** As many from `next` on as have room; where it stopped. */
-  const beginSome = Effect.fnUntraced(function* (sources: ReadonlyArray<Source>, from: number) {
-    const begun: Array<Begun> = []
-    let [bytes, next, room] = [0, from, mostRuns]
-    for (; next < sources.length && bytes < mostBytes; next++) {
-      const source = sources[next]
-      if (source === undefined) break
-      room = Math.min(room, company.of(source))
-      if (begun.length >= room) break
-      const write = yield* source.begin
-      if (write === undefined) continue
-      begun.push({ source, write })
-      bytes += weightOf(write.batches)
-    }
-    return { begun, next }
-  })
-
   return (sources: ReadonlyArray<Source>): Effect.Effect<ReadonlyArray<Source>> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
@@ -122,7 +126,7 @@ export const make = Effect.fnUntraced(function* ({ events, settled }: Options) {
         let next = 0
         while (next < sources.length) {
           yield* restore(statements.take(1))
-          const some = isAway ? { begun: [], next } : yield* beginSome(sources, next)
+          const some = isAway ? { begun: [], next } : yield* beginSome(sources, next, company)
           if (some.begun.length === 0) yield* statements.release(1)
           else {
             yield* write(some.begun).pipe(

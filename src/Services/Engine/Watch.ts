@@ -52,15 +52,9 @@ const wakeBehind = ({ readers }: Watched, { lastId, status }: Glance) => {
   }
 }
 
-/**
- * Opens the latches of those who read runs' events whenever there may be more of them, until their scopes close.
- * However many runs are read, and by however many, they are looked at once a second, in one statement.
- */
-export const make = Effect.gen(function* () {
-  const events = yield* RunEventRepo
+/** Says that runs are watched: all that is to be said at the same time in one signal. */
+const makeAnnounce = Effect.fnUntraced(function* (watched: ReadonlyMap<RunId, Watched>) {
   const signals = yield* Signals
-  const watched = new Map<RunId, Watched>()
-  const isAnyWatched = yield* Latch.make(false)
   const unannounced = new Set<RunId>()
   const isAnyUnannounced = yield* Latch.make(false)
 
@@ -89,6 +83,20 @@ export const make = Effect.gen(function* () {
     Effect.forever,
     Effect.forkScoped
   )
+
+  return announce
+})
+
+/**
+ * Opens the latches of those who read runs' events whenever there may be more of them, until their scopes close.
+ * However many runs are read, and by however many, they are looked at once a second, in one statement.
+ */
+export const make = Effect.gen(function* () {
+  const events = yield* RunEventRepo
+  const signals = yield* Signals
+  const watched = new Map<RunId, Watched>()
+  const isAnyWatched = yield* Latch.make(false)
+  const announce = yield* makeAnnounce(watched)
 
   const hear = (signal: Signal) => {
     if (signal.type !== "run" && signal.type !== "events") return
