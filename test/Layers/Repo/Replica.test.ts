@@ -24,7 +24,7 @@ import {
 import { eventually } from "../../support/Until.ts"
 
 /** What a request may take: much longer than anything takes here. */
-const settings = { databaseTimeoutMillis: 240_000 }
+const settings = { databaseTimeoutMillis: 3_600_000 }
 
 const serverIn = (start: (folder: string) => Promise<PostgresServer>) =>
   Effect.map(
