@@ -72,8 +72,6 @@ const measure = async (given: Target, pollers: number) => {
 const said = ({ count, p50, p99, refused }: Awaited<ReturnType<typeof measure>>["GET"]) =>
   `${count}: p50 ${p50.toFixed(0)}, p99 ${p99.toFixed(0)} ms${refused === 0 ? "" : `, ${refused} refused`}`
 
-const print = (line: string) => process.stdout.write(`${line}\n`)
-
 const rows = []
 for (const pollers of [0, Number(POLLERS)]) {
   const [agentd, beside] = [await measure(target(""), pollers), await measure(target("BESIDE_"), pollers)]
@@ -82,9 +80,11 @@ for (const pollers of [0, Number(POLLERS)]) {
     rows.push({ what: `${what}, ${pollers} pollers`, agentd: agentd[what], beside: beside[what] })
   }
 }
-print("| what | agentd | beside | ratio |\n| --- | --- | --- | ---: |")
+process.stdout.write("| what | agentd | beside | ratio |\n| --- | --- | --- | ---: |\n")
 for (const { agentd, beside, what } of rows) {
-  print(`| ${what} | ${said(agentd)} | ${said(beside)} | ${(beside.p50 / agentd.p50).toFixed(2)} |`)
+  process.stdout.write(
+    `| ${what} | ${said(agentd)} | ${said(beside)} | ${(beside.p50 / agentd.p50).toFixed(2)} |\n`
+  )
 }
 const [, file] = process.argv.slice(2)
 if (process.argv[2] === "--json" && file !== undefined) writeFileSync(file, JSON.stringify(rows, null, 2))
