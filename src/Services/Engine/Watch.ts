@@ -87,6 +87,11 @@ const makeAnnounce = Effect.fnUntraced(function* (watched: ReadonlyMap<RunId, Wa
   return announce
 })
 
+const dueOf = (watched: ReadonlyMap<RunId, Watched>, at: number): ReadonlyArray<Due> =>
+  Array.from(watched, ([id, run]) => ({ id, run })).filter(
+    ({ run }) => !run.isParked || at - run.glancedAt >= parkedPollMillis - pollMillis / 2
+  )
+
 /**
  * Opens the latches of those who read runs' events whenever there may be more of them, until their scopes close.
  * However many runs are read, and by however many, they are looked at once a second, in one statement.
@@ -134,9 +139,7 @@ export const make = Effect.gen(function* () {
   const look = Effect.gen(function* () {
     yield* isAnyWatched.await
     const at = yield* monotonicMillis
-    const due = Array.from(watched, ([id, run]) => ({ id, run })).filter(
-      ({ run }) => !run.isParked || at - run.glancedAt >= parkedPollMillis - pollMillis / 2
-    )
+    const due = dueOf(watched, at)
     for (let from = 0; from < due.length; from += mostRuns) {
       const some = due.slice(from, from + mostRuns)
       yield* byHalves(some, glance, ({ run }) => Effect.sync(() => wake(run))).pipe(
