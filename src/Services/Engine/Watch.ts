@@ -52,6 +52,12 @@ const wakeBehind = ({ readers }: Watched, { lastId, status }: Glance) => {
   }
 }
 
+/** Those to be looked at now. */
+const dueOf = (watched: ReadonlyMap<RunId, Watched>, at: number): ReadonlyArray<Due> =>
+  Array.from(watched, ([id, run]) => ({ id, run })).filter(
+    ({ run }) => !run.isParked || at - run.glancedAt >= parkedPollMillis - pollMillis / 2
+  )
+
 /** Says that runs are watched: all that is to be said at the same time in one signal. */
 const makeAnnounce = Effect.fnUntraced(function* (watched: ReadonlyMap<RunId, Watched>) {
   const signals = yield* Signals
