@@ -93,11 +93,6 @@ const makeAnnounce = Effect.fnUntraced(function* (watched: ReadonlyMap<RunId, Wa
   return announce
 })
 
-const dueOf = (watched: ReadonlyMap<RunId, Watched>, at: number): ReadonlyArray<Due> =>
-  Array.from(watched, ([id, run]) => ({ id, run })).filter(
-    ({ run }) => !run.isParked || at - run.glancedAt >= parkedPollMillis - pollMillis / 2
-  )
-
 /**
  * Opens the latches of those who read runs' events whenever there may be more of them, until their scopes close.
  * However many runs are read, and by however many, they are looked at once a second, in one statement.

@@ -218,7 +218,7 @@ const suite = () =>
       {
         what: "the list of memory by category",
         table: "memory_entries",
-        index: "memory_entries_of_category",
+        index: "memory_entries_by_category",
         call: Effect.flatMap(MemoryRepo, (memory) => listed(memory, { workspaceId, category: "rare" }))
       },
       {

@@ -1,6 +1,6 @@
 /**
- * Indexes in which the rows of a list stand together in its order also where it is narrowed to a project, or memory to a
- * category: else a page of few rows reads all that the workspace has. Rows without a project are in none of the first.
+ * Indexes in which the rows of a list stand together in its order also where it is narrowed to a project: else a
+ * page of few rows reads all that the workspace has. Rows without a project are in none of them.
  */
 const ofProject = ["agents", "connectors", "cron_jobs", "memory_entries"].map(
   (table) => `create index if not exists ${table}_of_project
@@ -10,7 +10,5 @@ const ofProject = ["agents", "connectors", "cron_jobs", "memory_entries"].map(
 export const statements = [
   ...ofProject,
   `create index if not exists conversations_of_project
-    on conversations (workspace_id, project_id, updated_at desc, id desc) where project_id is not null`,
-  `create index if not exists memory_entries_of_category
-    on memory_entries (workspace_id, category, created_at, id)`
+    on conversations (workspace_id, project_id, updated_at desc, id desc) where project_id is not null`
 ]
