@@ -96,6 +96,12 @@ const happen = Effect.fnUntraced(function* (
           update runs set project_id = ${projectId}, agent_id = ${agentId}, status = 'FAILED'
           where id in (select id from runs where workspace_id = ${workspaceId} and id < ${id} order by id desc limit 1)
             and (agent_id is null or ${agentId}::text is not null) and (project_id is null or ${projectId}::text is not null)`
+      ).pipe(
+        // As an insert is: the agent may have been removed meanwhile.
+        Effect.catchIf(
+          ({ reason }) => reason._tag === "ConstraintError",
+          () => Effect.void
+        )
       )
     }
     default:
