@@ -50,9 +50,19 @@ export const emptyDatabase = Effect.suspend(() => makeDatabase("template0"))
 /** The same, made otherwise than the server makes databases. */
 export const databaseWith = (options: string) => makeDatabase("template0", options)
 
-/** A client of its own for the database at `url`, as in production; it connects however long that takes. */
+/**
+ * A client of its own for the database at `url`, as in production, where sessions are told what they begin with and some
+ * are shared therefore (`Sessions.ts`); it connects however long that takes.
+ */
 export const client = (url: string, options: Partial<PgClient.PgPoolConfig> = {}) =>
-  Layer.fresh(Sessions.layer({ url: Redacted.make(url), connectTimeout: "3 minutes", ...options }))
+  Layer.fresh(
+    Sessions.layer({
+      url: Redacted.make(url),
+      connectTimeout: "3 minutes",
+      startupParameters: {},
+      ...options
+    })
+  )
 
 /**
  * Lets sessions of the database at `url` that begin from now on only read, or write again, as those of a server that
