@@ -11,6 +11,7 @@ import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
 import * as CronFireRepo from "../../contract/CronFireRepo.ts"
 import * as CronJobRepo from "../../contract/CronJobRepo.ts"
+import * as CronLedger from "../../contract/CronLedger.ts"
 import * as CronMakers from "../../contract/CronMakers.ts"
 import * as DatabaseReport from "../../contract/DatabaseReport.ts"
 import * as Invitations from "../../contract/Invitations.ts"
@@ -61,7 +62,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   AgentRepo: [AgentRepo, Pages],
   CronJobRepo: [CronJobRepo, CronMakers],
   RemovalRepo: [RemovalRepo, References],
-  CronFireRepo: [CronFireRepo],
+  CronFireRepo: [CronFireRepo, CronLedger],
   ConnectorRepo: [ConnectorRepo],
   ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns, NewestFirst],
   RunRepo: [RunRepo, RunClaims, RunFairness, RunOwners, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
