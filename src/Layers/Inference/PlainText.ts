@@ -26,7 +26,7 @@ export const makePlainText = (
 ): PlainText => {
   const decoder = new TextDecoder()
   let held = ""
-  /** Where lines end otherwise, or do not end, the package reads all of it. */
+  /** Where lines or events look otherwise, or do not end, the package reads all of it. */
   let isOff = false
   /** Texts that the package was given and has not told yet. */
   let given = 0
@@ -34,13 +34,15 @@ export const makePlainText = (
   let id: string | undefined
 
   const take = (event: string): string => {
-    if (event.startsWith(":") && !event.includes("\n")) return ""
-    const text = textOf(event)
-    if (text === undefined) id = undefined
-    else if (id !== undefined && given === 0) {
-      tell(id, text)
+    if (!isOff && event.startsWith(":") && !event.includes("\n")) return ""
+    const texts = isOff ? undefined : textsOf(event)
+    isOff ||= texts === undefined
+    if (texts?.plain !== undefined && id !== undefined && given === 0) {
+      tell(id, texts.plain)
       return ""
-    } else given++
+    }
+    if (texts?.plain === undefined) id = undefined
+    given += texts?.count ?? 0
     return `${event}\n\n`
   }
   const forward = (text: string) => (text === "" ? nothing : utf8.encode(text))
@@ -74,24 +76,41 @@ export const makePlainText = (
 
 const start = "data: {"
 
-/** The text of a chunk that has nothing else. */
-const textOf = (event: string): string | undefined => {
+interface Texts {
+  /** How many pieces of text the package will tell of it. */
+  readonly count: number
+  /** The one that is all there is. */
+  readonly plain?: string
+}
+
+const none: Texts = { count: 0 }
+
+/** What the package will tell of an event; undefined where that is not known. */
+const textsOf = (event: string): Texts | undefined => {
+  if (event === "data: [DONE]") return none
   if (!event.startsWith(start) || event.includes("\n")) return undefined
   let chunk: Chunk
   try {
     chunk = JSON.parse(event.slice(start.length - 1))
   } catch {
-    return undefined
+    // For the package this is the end.
+    return none
   }
   const { choices, error, usage } = chunk
-  if (error !== undefined || usage != null || !Array.isArray(choices) || choices.length !== 1)
-    return undefined
-  const { delta, finish_reason: reason } = choices[0] ?? {}
-  if (reason != null || typeof delta !== "object" || delta === null) return undefined
+  const choice = Array.isArray(choices) ? choices[0] : undefined
+  const delta = choice?.delta
+  if (typeof delta !== "object" || delta === null) return none
+  const { content, refusal } = delta
+  if (Array.isArray(content)) return undefined
+  const count = Number(isText(content)) + Number(isText(refusal))
+  if (error !== undefined || usage != null || choices?.length !== 1) return { count }
+  if (choice?.finish_reason != null || !isText(content)) return { count }
   for (const name in delta)
-    if (name !== "content" && name !== "role" && !isEmpty(delta[name])) return undefined
-  return typeof delta.content === "string" && delta.content !== "" ? delta.content : undefined
+    if (name !== "content" && name !== "role" && !isEmpty(delta[name])) return { count }
+  return { count, plain: content }
 }
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
 
 const isEmpty = (value: unknown): boolean =>
   value == null || value === "" || (Array.isArray(value) && value.length === 0)

@@ -38,23 +38,74 @@ describe("the plain text of an answer", () => {
     assert.deepStrictEqual(told, ["d"])
   })
 
-  it.each([
+  it.each<[string, string, number?]>([
     ["a tool call", call],
     ["a thought", chunk({ reasoning_content: "hm" })],
-    ["a refusal", chunk({ refusal: "no" })],
-    ["an end", chunk({ content: "z" }, { finish_reason: "stop" })],
+    ["a refusal", chunk({ refusal: "no" }), 1],
+    ["an end", chunk({ content: "z" }, { finish_reason: "stop" }), 1],
     ["usage", `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 1 } })}\n\n`],
     ["an error", 'data: {"error":{"message":"oops"}}\n\n'],
     ["the last line", "data: [DONE]\n\n"],
     ["what can't be read", "data: {oops\n\n"]
-  ])("is the package's again behind %s", (_, other) => {
+  ])("is the package's again behind %s", (_, other, texts = 0) => {
     const { pass, plain, told } = make()
     pass(text("a"))
     plain.told("txt-0")
     assert.strictEqual(pass(text("b") + other + text("c")), other + text("c"))
-    plain.told("txt-1")
+    for (let n = 0; n <= texts; n++) plain.told("txt-1")
     assert.strictEqual(pass(text("d")), "")
     assert.deepStrictEqual(told, ["b", "d"])
+  })
+
+  it.each([
+    ["a refusal", chunk({ refusal: "r" })],
+    [
+      "text with usage",
+      `data: ${JSON.stringify({ choices: [{ delta: { content: "r" } }], usage: { total_tokens: 1 } })}\n\n`
+    ],
+    ["text with a thought", chunk({ content: "r", reasoning_content: "hm" })],
+    [
+      "text of two choices",
+      `data: ${JSON.stringify({ choices: [{ delta: { content: "r" } }, { index: 1, delta: {} }] })}\n\n`
+    ],
+    ["text at an end", chunk({ content: "r" }, { finish_reason: "stop" })]
+  ])("stays behind what the package has to tell of %s", (_, other) => {
+    const { pass, plain, told } = make()
+    pass(text("a"))
+    plain.told("txt-0")
+    assert.strictEqual(pass(other + text("b")), other + text("b"))
+    // That was of the other one: "b" is still to come.
+    plain.told("txt-0")
+    assert.strictEqual(pass(text("c")), text("c"))
+    plain.told("txt-0")
+    plain.told("txt-0")
+    assert.strictEqual(pass(text("d")), "")
+    assert.deepStrictEqual(told, ["d"])
+  })
+
+  it.each([
+    ["has no blank behind its colon", 'data:{"choices":[{"delta":{"content":"r"}}]}\n\n'],
+    ["has a name", `event: message\n${text("r")}`],
+    ["has several lines of data", 'data: {"choices":\ndata: [{"delta":{"content":"r"}}]}\n\n'],
+    ["begins with a blank line", `\n${text("r")}`],
+    [
+      "has text in parts",
+      chunk({
+        content: [
+          { type: "text", text: "r" },
+          { type: "text", text: "s" }
+        ]
+      })
+    ]
+  ])("is all the package's from an event on that %s", (_, other) => {
+    const { pass, plain, told } = make()
+    pass(text("a"))
+    plain.told("txt-0")
+    const sent = `${other}: ping\n\n${text("b")}`
+    assert.strictEqual(pass(sent), sent)
+    for (let n = 0; n < 4; n++) plain.told("txt-0")
+    assert.strictEqual(pass(text("c")), text("c"))
+    assert.deepStrictEqual(told, [])
   })
 
   it("is the same wherever its bytes are cut", () => {
