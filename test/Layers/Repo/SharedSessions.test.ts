@@ -1,6 +1,7 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -98,10 +99,10 @@ const suite = () => {
     })
   )
 
-  it.live("with a session that is cut all that is on it is out of reach, and the next is not", () =>
+  it.live("what is on a session that is cut is asked again elsewhere", () =>
     Effect.gen(function* () {
       const { lookUp, other, sql } = yield* makeNode(8)
-      const look = Effect.exit(lookUp(sql`select pg_backend_pid() as pid, pg_sleep(0.1)`))
+      const look = lookUp(sql`select pg_backend_pid() as pid, pg_sleep(0.1)`)
       const pid = pidOf(yield* lookUp(sql`select pg_backend_pid() as pid`))
       const all = yield* Effect.forkChild(
         Effect.all([look, look, look, look, look], { concurrency: "unbounded" })
@@ -114,10 +115,42 @@ const suite = () => {
         ),
         "it is cut while it works"
       )
-      const exits = yield* Fiber.join(all)
-      assert.isTrue(exits.some(({ _tag }) => _tag === "Failure"))
-      for (const exit of exits) if (exit._tag === "Failure") assert.include(String(exit.cause), "Unavailable")
-      yield* lookUp(sql`select 1`)
+      const found = yield* Fiber.join(all)
+      assert.strictEqual(found.length, 5)
+      assert.isFalse(found.every((rows) => pidOf(rows) === pid))
+    })
+  )
+
+  it.live("a row that can't be read is no fault of those that share its session", () =>
+    Effect.gen(function* () {
+      const { lookUp, sql } = yield* makeNode(8)
+      const bad = lookUp(sql`select '{{1}}'::int[] as read, pg_sleep(0.05)`)
+      const good = lookUp(sql`select 1 as one`)
+      const [first, ...others] = yield* Effect.all(
+        [bad, good, good, good, good].map((each) => Effect.exit(each)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(first?._tag, "Failure")
+      for (const exit of others) assert.deepStrictEqual(exit, Exit.succeed([{ one: 1 }]))
+    })
+  )
+
+  it.live("nothing is shared for a while where a statement took too long", () =>
+    Effect.gen(function* () {
+      const { lookUp, sql } = yield* makeNode(8)
+      const pid = lookUp(sql`select pg_backend_pid() as pid`)
+      const shared = pidOf(yield* pid)
+      yield* lookUp(sql`select pg_sleep(0.4)`)
+      const slow = Array.from({ length: 3 }, () =>
+        lookUp(sql`select pg_backend_pid() as pid, pg_sleep(0.05)`)
+      )
+      const pids = (yield* Effect.all(slow, { concurrency: "unbounded" })).map(pidOf)
+      assert.strictEqual(new Set(pids).size, 3)
+      assert.notInclude(pids, shared)
+      yield* eventually(
+        Effect.map(pid, (rows) => pidOf(rows) === shared),
+        "it is shared again"
+      )
     })
   )
 

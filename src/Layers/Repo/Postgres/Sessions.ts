@@ -10,7 +10,7 @@ import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import { monotonicMillisOf } from "../../../Services/CurrentTime.ts"
 import { Brief } from "./Brief.ts"
-import { isOfSession, isReadOnly, tookLong } from "./Faults.ts"
+import { isOfSession, isReadOnly, isSqlError, tookLong } from "./Faults.ts"
 import { CurrentLane, type Lane } from "./Lanes.ts"
 import * as PoolLoad from "./PoolLoad.ts"
 
@@ -19,6 +19,9 @@ const quietNanos = 1_000_000_000n
 
 /** So long a statement may hold up those behind it on a session that is shared. */
 const briefMillis = 250
+
+/** So long nothing is shared after a statement took too long there: where all do, each would be held up by all. */
+const slowMillis = 1_000
 
 /** Whatever waited so long on a session that is shared: the server would have broken it off, were it there. */
 const lostMillis = 1_000
@@ -34,8 +37,8 @@ const sharedOf = ({ maxConnections: size = 10, startupParameters }: PgClient.PgP
  * when they are given back.
  *
  * What is `Brief` is sent over sessions that are shared, many statements with one write, at most 32 of them at a time on
- * each; there they are answered one after the other. The server breaks off what takes long there, and it is asked again
- * on a session of its own, as everything else: it only reads.
+ * each; there they are answered one after the other. The server breaks off what takes long there. Whatever fails there, for
+ * itself or with its session, is asked again on a session of its own, as everything else: it only reads.
  */
 export const layer = (config: PgClient.PgPoolConfig, others: Others = {}) =>
   PgClient.layerFrom(make(config, others))
@@ -63,7 +66,16 @@ const makeLane = Effect.fnUntraced(function* (name: Lane, config: PgClient.PgPoo
         )
       })
     )
-  const brief: Borrower = (use) => Effect.catchIf(together(use), tookLong, () => alone(use))
+  let aloneUntil = Number.NEGATIVE_INFINITY
+  const brief: Borrower = (use) =>
+    Effect.clockWith((clock) =>
+      monotonicMillisOf(clock) < aloneUntil
+        ? alone(use)
+        : Effect.catchIf(together(use), isSqlError, (error) => {
+            if (tookLong(error)) aloneUntil = monotonicMillisOf(clock) + slowMillis
+            return alone(use)
+          })
+    )
   const borrower: Borrower =
     shared === undefined ? alone : (use) => Effect.flatMap(Brief, (isBrief) => (isBrief ? brief : alone)(use))
   return {
