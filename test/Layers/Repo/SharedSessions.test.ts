@@ -1,5 +1,6 @@
+import { Socket } from "node:net"
 import { PgClient } from "@effect/sql-pg/PgClient"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -46,6 +47,28 @@ const suite = () => {
       const others = yield* Effect.all(all.map(query), { concurrency: "unbounded" })
       assert.strictEqual(new Set(others.map(pidOf)).size, 5)
       for (const pid of others.map(pidOf)) assert.notInclude(brief.map(pidOf), pid)
+    })
+  )
+
+  it.live("what is asked for in one turn of the event loop goes in one write to each of them", () =>
+    Effect.gen(function* () {
+      const { lookUp, sql } = yield* makeNode(8)
+      const look = lookUp(sql`select 1 as one`)
+      yield* Effect.all([look, look, look, look], { concurrency: "unbounded" })
+      const run = Effect.runPromiseWith(yield* Effect.context<never>())
+      const written = vi.spyOn(Socket.prototype, "write")
+      yield* Effect.addFinalizer(() => Effect.sync(() => written.mockRestore()))
+      const asked: Array<Promise<unknown>> = []
+      // One behind the other, as requests are read: what is put off to the end of a step is done between them.
+      const steps = async () => {
+        for (let n = 0; n < 20; n++) {
+          asked.push(run(look))
+          await new Promise<void>((done) => process.nextTick(done))
+        }
+      }
+      yield* Effect.promise(steps)
+      assert.strictEqual((yield* Effect.promise(() => Promise.all(asked))).length, 20)
+      assert.isAtMost(written.mock.calls.length, 2)
     })
   )
 

@@ -56,15 +56,19 @@ const makeLane = Effect.fnUntraced(function* (name: Lane, config: PgClient.PgPoo
   )
   const counted = yield* PoolLoad.make(pool, { name, size, shared })
   const alone: Borrower = (use) => counted.use((base) => use(plain(base)))
+  const turn = makeTurn()
   /** No statement of a session that is shared can be cancelled: where the way to it is lost, it is left for another. */
   const together: Borrower = (use) =>
-    counted.share((base) =>
-      Effect.clockWith((clock) => {
-        const begunAt = monotonicMillisOf(clock)
-        return Effect.onInterrupt(use(plain(base)), () =>
-          monotonicMillisOf(clock) - begunAt < lostMillis ? Effect.void : (shared ?? pool).invalidate(base)
-        )
-      })
+    Effect.andThen(
+      turn,
+      counted.share((base) =>
+        Effect.clockWith((clock) => {
+          const begunAt = monotonicMillisOf(clock)
+          return Effect.onInterrupt(use(plain(base)), () =>
+            monotonicMillisOf(clock) - begunAt < lostMillis ? Effect.void : (shared ?? pool).invalidate(base)
+          )
+        })
+      )
     )
   let aloneUntil = Number.NEGATIVE_INFINITY
   const brief: Borrower = (use) =>
@@ -85,6 +89,22 @@ const makeLane = Effect.fnUntraced(function* (name: Lane, config: PgClient.PgPoo
     transactionAcquirer: Effect.flatMap(counted.get, pinned)
   }
 })
+
+/**
+ * Waits until what has come in is read, and then goes on together with all that wait: a session that is shared sends
+ * in one write what it is given in one go, and else each request that is read has a write of its own.
+ */
+const makeTurn = (): Effect.Effect<void> => {
+  let waiting: Array<() => void> = []
+  const goOn = () => {
+    const all = waiting
+    waiting = []
+    for (const resume of all) resume()
+  }
+  return Effect.callback<void>((resume) => {
+    if (waiting.push(() => resume(Effect.void)) === 1) setImmediate(goOn)
+  })
+}
 
 const makeShared = (config: PgClient.PgPoolConfig, size: number) =>
   PgPool.make({
