@@ -60,7 +60,7 @@ export const fitTools = <T>(
 ): ReadonlyArray<T> => {
   let left = budget / 2
   return tools.slice(0, mostTools).filter((tool) => {
-    const tokens = estimateTokens(JSON.stringify(definitionOf(tool)))
+    const tokens = tokensOfTool(definitionOf(tool))
     if (tokens > left) return false
     left -= tokens
     return true
@@ -69,7 +69,18 @@ export const fitTools = <T>(
 
 /** What is left of a budget for messages beside the tools. */
 export const promptBudget = (budget: number, tools: ReadonlyArray<ToolDefinition>): number =>
-  tools.reduce((left, tool) => left - estimateTokens(JSON.stringify(tool)), budget)
+  tools.reduce((left, tool) => left - tokensOfTool(tool), budget)
+
+/** Of definitions, which are the same for many questions and may be long. */
+const toolTokens = new WeakMap<ToolDefinition, number>()
+
+const tokensOfTool = (tool: ToolDefinition): number => {
+  const known = toolTokens.get(tool)
+  if (known !== undefined) return known
+  const tokens = estimateTokens(JSON.stringify(tool))
+  toolTokens.set(tool, tokens)
+  return tokens
+}
 
 interface Unit {
   readonly messages: ReadonlyArray<PromptMessage>

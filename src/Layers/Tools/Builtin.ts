@@ -31,51 +31,49 @@ export const make = Effect.gen(function* () {
   const memory = yield* MemoryRepo
   const { quotas } = yield* Settings
 
-  const remember = ({ id: runId, projectId, workspaceId }: ToolScope) =>
-    tool({
-      name: "remember",
-      description: "Keeps a value under a key in the memory of this workspace, replacing what was there.",
-      readOnly: false,
-      parameters: Schema.Struct({
-        key: MemoryKey,
-        value: MemoryValue,
-        category: Schema.optionalKey(MemoryCategory)
-      }),
-      call: Effect.fn("remember")(function* ({ category, key, value }) {
-        const id = yield* ids.make<MemoryEntryId>("memoryEntry")
-        const at = yield* now
-        const author = { runId }
-        const entry = { id, workspaceId, projectId, key, value, category: category ?? null, author, at }
-        const kept = yield* memory.upsert(entry, quotas).pipe(
-          audited("memory.write", { workspaceId }),
-          Effect.catchTag("PlanLimitExceeded", ({ error }) => new ToolError({ error }))
-        )
-        return toResult(kept)
-      })
+  const remember = tool({
+    name: "remember",
+    description: "Keeps a value under a key in the memory of this workspace, replacing what was there.",
+    readOnly: false,
+    parameters: Schema.Struct({
+      key: MemoryKey,
+      value: MemoryValue,
+      category: Schema.optionalKey(MemoryCategory)
+    }),
+    call: Effect.fnUntraced(function* ({ category, key, value }, { id: runId, projectId, workspaceId }) {
+      const id = yield* ids.make<MemoryEntryId>("memoryEntry")
+      const at = yield* now
+      const author = { runId }
+      const entry = { id, workspaceId, projectId, key, value, category: category ?? null, author, at }
+      const kept = yield* memory.upsert(entry, quotas).pipe(
+        audited("memory.write", { workspaceId }),
+        Effect.catchTag("PlanLimitExceeded", ({ error }) => new ToolError({ error }))
+      )
+      return toResult(kept)
     })
+  })
 
-  const recall = ({ projectId, workspaceId }: ToolScope) =>
-    tool({
-      name: "recall",
-      description:
-        `Finds what is in the memory of this workspace; up to ${recallLimit} entries, the latest first. ` +
-        "Each says who wrote it: a user, or a run of an agent.",
-      readOnly: true,
-      parameters: Schema.Struct({ query: Schema.optionalKey(MemoryValue) }),
-      call: Effect.fn("recall")(function* ({ query }) {
-        const entries = yield* memory
-          .search({ workspaceId, projectId, query, limit: recallLimit })
-          .pipe(Effect.catchTag("MemoryTooSlow", () => tooSlow))
-        return { entries: entries.map(withAuthor) }
-      })
+  const recall = tool({
+    name: "recall",
+    description:
+      `Finds what is in the memory of this workspace; up to ${recallLimit} entries, the latest first. ` +
+      "Each says who wrote it: a user, or a run of an agent.",
+    readOnly: true,
+    parameters: Schema.Struct({ query: Schema.optionalKey(MemoryValue) }),
+    call: Effect.fnUntraced(function* ({ query }, { projectId, workspaceId }) {
+      const entries = yield* memory
+        .search({ workspaceId, projectId, query, limit: recallLimit })
+        .pipe(Effect.catchTag("MemoryTooSlow", () => tooSlow))
+      return { entries: entries.map(withAuthor) }
     })
+  })
 
   const currentTime = tool({
     name: "current_time",
     description: "Tells the current time, in UTC or in the time zone with this IANA name.",
     readOnly: true,
     parameters: Schema.Struct({ timezone: Schema.optionalKey(Schema.String) }),
-    call: Effect.fn("current_time")(function* ({ timezone }) {
+    call: Effect.fnUntraced(function* ({ timezone }) {
       const at = yield* DateTime.now
       const zone = timezone === undefined ? Option.none() : DateTime.zoneMakeNamed(timezone)
       if (timezone !== undefined && Option.isNone(zone)) {
@@ -91,7 +89,8 @@ export const make = Effect.gen(function* () {
     })
   })
 
-  return { tools: (scope: ToolScope): ReadonlyArray<Tool> => [remember(scope), recall(scope), currentTime] }
+  const all = [remember, recall, currentTime]
+  return { tools: (scope: ToolScope): ReadonlyArray<Tool> => all.map((of) => of(scope)) }
 })
 
 const toResult = ({ category, key, updatedAt, value }: MemoryEntry) => ({
@@ -105,21 +104,26 @@ const withAuthor = (entry: MemoryDetail) => ({ ...toResult(entry), author: entry
 
 const describe = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** How it is told to a model, and how its arguments are read, is made once for all that it is called for. */
 const tool = <S extends Schema.ConstraintCodec<object, unknown, never, never>>(options: {
   readonly name: string
   readonly description: string
   readonly readOnly: boolean
   readonly parameters: S
-  readonly call: (argument: S["Type"]) => Effect.Effect<Schema.Json, ToolError | Unavailable>
-}): Tool => {
+  readonly call: (
+    argument: S["Type"],
+    scope: ToolScope
+  ) => Effect.Effect<Schema.Json, ToolError | Unavailable>
+}): ((scope: ToolScope) => Tool) => {
   const decode = Schema.decodeUnknownEffect(options.parameters, { errors: "all" })
-  return {
-    definition: {
-      name: options.name,
-      description: options.description,
-      readOnly: options.readOnly,
-      parameters: Schema.toJsonSchemaDocument(options.parameters).schema as Schema.JsonObject
-    },
+  const definition = {
+    name: options.name,
+    description: options.description,
+    readOnly: options.readOnly,
+    parameters: Schema.toJsonSchemaDocument(options.parameters).schema as Schema.JsonObject
+  }
+  return (scope) => ({
+    definition,
     binding: null,
     call: (argument) =>
       decode(argument).pipe(
@@ -131,7 +135,7 @@ const tool = <S extends Schema.ConstraintCodec<object, unknown, never, never>>(o
                 .join("; ")
             })
         ),
-        Effect.flatMap(options.call)
+        Effect.flatMap((read) => options.call(read, scope))
       )
-  }
+  })
 }

@@ -37,7 +37,7 @@ export const make = Effect.gen(function* () {
   return {
     check: look.check,
     ofConnector: look.tools,
-    tools: Effect.fn("ConnectorTools.tools")(function* (scope: ToolScope) {
+    tools: Effect.fnUntraced(function* (scope: ToolScope) {
       const all = yield* repo.all(scope.workspaceId)
       const listed = yield* reach(
         all.filter((connector) => inScope(connector, scope)),
@@ -61,7 +61,7 @@ export const make = Effect.gen(function* () {
       const away = listed.flatMap(({ absence, connector }) => (absence ? [absent(connector, absence)] : []))
       return { tools, absent: [...unusable(scope, all), ...away].slice(0, mostAbsent) }
     }),
-    find: Effect.fn("ConnectorTools.find")(function* ({ workspaceId }: ToolScope, binding: ToolPlace) {
+    find: Effect.fnUntraced(function* ({ workspaceId }: ToolScope, binding: ToolPlace) {
       const found = yield* bound.find(workspaceId, binding)
       return makeTool({ ...found, name: binding.tool })
     })

@@ -79,7 +79,7 @@ export class AgentLoop extends Context.Service<
       const settings = yield* Settings
       const awaitTool = yield* ToolWait.make
 
-      const answer = Effect.fn("AgentLoop.answer")(function* (input: LoopInput) {
+      const answer = Effect.fnUntraced(function* (input: LoopInput) {
         const { finished, log, messageId, request } = input
         const begun = finished.get(0)
         const toolbox = yield* Toolbox.make(input.access, awaitTool, {

@@ -30,7 +30,7 @@ interface Question<E> {
  * Asks a model once, bounded in time, text and calls, and tells what it says as it says it. An answer that was cut off
  * is kept as far as it came, without its calls: the last of them may be half of one.
  */
-export const askModel = Effect.fn("Engine.askModel")(function* <E>(
+export const askModel = Effect.fnUntraced(function* <E>(
   { emit, messageId, model, request, room, thinking }: Question<E>,
   { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
 ) {

@@ -14,7 +14,7 @@ export const withinLimit = Effect.fnUntraced(function* <A, E, R>(
   call: Effect.Effect<A, E | Unavailable, R>,
   { health, millis, name }: { health: DatabaseHealth["Service"]; millis: number; name: string }
 ) {
-  const exceeded = tooSlow("tool_time", `the tool ${name}`, millis)
+  const exceeded = () => tooSlow("tool_time", `the tool ${name}`, millis)
   let left = millis
   let since = yield* monotonicMillis
   const refused = Effect.gen(function* () {
@@ -22,10 +22,10 @@ export const withinLimit = Effect.fnUntraced(function* <A, E, R>(
     const at = yield* monotonicMillis
     if (isThere) left -= at - since
     since = at
-    if (left <= 0) return yield* exceeded
+    if (left <= 0) return yield* exceeded()
   })
   const attempt = Effect.suspend(() =>
-    Effect.timeoutOrElse(call, { duration: left, orElse: () => Effect.fail(exceeded) })
+    Effect.timeoutOrElse(call, { duration: left, orElse: () => Effect.fail(exceeded()) })
   )
   return yield* patiently(
     Effect.tapError(

@@ -39,7 +39,7 @@ export interface Calling {
  * or as it is. What goes wrong in it is a result for the model, cut to a size that can be kept. One that can't be had
  * is `ToolUnavailable` where the run `waits` for it.
  */
-export const callTool = Effect.fn("Engine.callTool")(function* (
+export const callTool = Effect.fnUntraced(function* (
   call: ToolCall,
   { destination, names, permission, permit, waits }: Calling
 ) {
@@ -78,11 +78,22 @@ const measured = ({ binding, call }: Tool, { arguments: given }: ToolCall) =>
     Effect.onExit(call(given), (exit) =>
       Effect.flatMap(monotonicMillis, (at) => {
         const source = binding === null ? "builtin" : "connector"
-        const seconds = Metric.withAttributes(toolSeconds, { source, outcome: outcomeOf(exit) })
-        return Metric.update(seconds, (at - since) / 1000)
+        return Metric.update(secondsOf(source, outcomeOf(exit)), (at - since) / 1000)
       })
     )
   )
+
+/** By source and outcome, of which there are few: to name a series takes longer than to count. */
+const series = new Map<string, typeof toolSeconds>()
+
+const secondsOf = (source: string, outcome: string): typeof toolSeconds => {
+  const name = `${source} ${outcome}`
+  const known = series.get(name)
+  if (known !== undefined) return known
+  const made = Metric.withAttributes(toolSeconds, { source, outcome })
+  series.set(name, made)
+  return made
+}
 
 const outcomeOf = (exit: Exit.Exit<unknown, { readonly _tag: string }>): string => {
   if (Exit.isSuccess(exit)) return "ok"

@@ -31,4 +31,9 @@ export const unlessDraining = <A, E, R>(
 
 /** Stops it when no more steps begin: for what waits or looks something up, and changes nothing. */
 export const untilDraining = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | HandedBack, R> =>
-  Effect.flatMap(Draining, ({ begun }) => Effect.raceFirst(effect, Effect.andThen(begun, new HandedBack())))
+  Effect.flatMap(Draining, ({ begun }) =>
+    Effect.raceFirst(
+      effect,
+      Effect.flatMap(begun, () => new HandedBack())
+    )
+  )

@@ -192,7 +192,7 @@ const makeWriter = Effect.fnUntraced(function* (
     }).pipe(
       Effect.andThen(flushRest),
       Effect.andThen(lost.await),
-      Effect.andThen(new OwnershipLost()),
+      Effect.flatMap(() => new OwnershipLost()),
       Effect.ensuring(
         Effect.sync(() => {
           isOpen = false

@@ -45,7 +45,7 @@ export class Work extends Context.Service<
       const park = yield* Park.make
       const finish = yield* Finish.make
 
-      const execute = Effect.fn("Engine.execute")(function* (run: StoredRun, listener?: EventListener) {
+      const execute = Effect.fnUntraced(function* (run: StoredRun, listener?: EventListener) {
         const log = yield* openLog(run, listener)
         const ending = yield* perform(run, log).pipe(
           Effect.flatMap((result) => answered(run, result, log)),
@@ -131,7 +131,7 @@ const makePerform = Effect.gen(function* () {
     }
   })
 
-  return Effect.fn("Engine.perform")(function* (run: StoredRun, log: ExecutionLog.ExecutionLog) {
+  return Effect.fnUntraced(function* (run: StoredRun, log: ExecutionLog.ExecutionLog) {
     const progress = ExecutionLog.isFirst(run)
       ? nothingDone
       : yield* untilDraining(patiently(journals.progress(run.id)))

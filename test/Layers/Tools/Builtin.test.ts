@@ -58,6 +58,23 @@ describe("recall", () => {
   )
 })
 
+describe("The built-in tools", () => {
+  it.effect("are told in the same way to all, and each works where it was asked for", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* makeWorkspace, yield* makeWorkspace]
+      const { tools } = yield* Builtin.make
+      const [ofOne, ofOther] = [one, other].map((workspaceId) => tools({ ...scope, workspaceId }))
+      for (const [n, { definition }] of ofOne?.entries() ?? [])
+        assert.strictEqual(ofOther?.[n]?.definition, definition)
+      yield* ofOther?.[0]?.call({ key: "city", value: "Bonn" }) ?? assert.fail()
+      assert.deepStrictEqual(yield* ofOne?.[1]?.call({}) ?? assert.fail(), { entries: [] })
+      const memory = yield* MemoryRepo
+      assert.strictEqual((yield* listed(memory, { workspaceId: one })).length, 0)
+      assert.strictEqual((yield* listed(memory, { workspaceId: other })).length, 1)
+    }).pipe(Effect.provide(layerMemory(quotas)))
+  )
+})
+
 describe("remember", () => {
   it.effect("keeps which run wrote an entry, and recall says it", () =>
     Effect.gen(function* () {
