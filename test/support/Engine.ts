@@ -33,17 +33,21 @@ export class Faults extends Context.Service<
 
 export const away = Effect.fail(new Unavailable({ error: "the database is away" }))
 
-const faulty = <S extends object>(service: S, faults: Faults["Service"]): S =>
-  Object.fromEntries(
-    Object.entries(service).map(([name, method]) => [
+const faulty = <S extends object>(service: S, faults: Faults["Service"]): S => {
+  const around = (name: string, work: () => Effect.Effect<unknown, Unavailable>) =>
+    Effect.suspend(() => faults.before(name)).pipe(
+      Effect.andThen(Effect.suspend(work)),
+      Effect.tap(() => Effect.suspend(() => faults.after(name)))
+    )
+  return Object.fromEntries(
+    Object.entries(service).map(([name, member]) => [
       name,
-      (...given: ReadonlyArray<unknown>) =>
-        Effect.suspend(() => faults.before(name)).pipe(
-          Effect.andThen(Effect.suspend(() => method(...given) as Effect.Effect<unknown, Unavailable>)),
-          Effect.tap(() => Effect.suspend(() => faults.after(name)))
-        )
+      Effect.isEffect(member)
+        ? around(name, () => member as Effect.Effect<unknown, Unavailable>)
+        : (...given: ReadonlyArray<unknown>) => around(name, () => member(...given))
     ])
   ) as S
+}
 
 const layerPorts = Layer.mergeAll(
   Layer.effect(

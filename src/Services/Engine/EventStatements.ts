@@ -101,14 +101,15 @@ export const make = Effect.fnUntraced(function* ({ events, settled }: Options) {
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(Effect.exit(restore(events.append(some.map(({ write }) => write)))), (exit) => {
           if (Exit.isSuccess(exit)) return settle(some, exit.value)
-          if (Cause.hasDies(exit.cause)) return Effect.die(Cause.squash(exit.cause))
+          const { cause } = exit
+          if (Cause.hasDies(cause)) return Effect.die(Cause.squash(cause))
           isThere = false
           return Effect.andThen(
             settle(
               some,
               some.map(() => "away")
             ),
-            Effect.annotateLogs(Effect.logDebug("events not kept yet", exit.cause), { runs: some.length })
+            Effect.annotateLogs(Effect.logDebug("events not kept yet", cause), { runs: some.length })
           )
         })
       )
