@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Unavailable } from "../../src/Schemas/Errors.ts"
 import { Lifecycle } from "../../src/Services/Lifecycle.ts"
+import { Rights } from "../../src/Services/Rights.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
 import { layerOffline, layerOver, makeTenant } from "../support/Service.ts"
 import { type Answer, isError, makeWeb } from "../support/Web.ts"
@@ -127,13 +128,19 @@ describe("rates over HTTP", () => {
 
   it.effect("are not spent by a database that is away, which refuses nobody", () => {
     const away = new Unavailable({ error: "the database can't be reached; try again" })
-    const repo = TokenRepo.of({
-      findByHash: () => away,
-      findOwned: () => away,
-      insert: () => away,
-      list: () => away,
-      revoke: () => away
-    } as unknown as TokenRepo["Service"])
+    const ports = Layer.mergeAll(
+      Layer.succeed(Rights, { owned: () => away, role: () => away }),
+      Layer.succeed(
+        TokenRepo,
+        TokenRepo.of({
+          findByHash: () => away,
+          findOwned: () => away,
+          insert: () => away,
+          list: () => away,
+          revoke: () => away
+        } as unknown as TokenRepo["Service"])
+      )
+    )
     return Effect.gen(function* () {
       const { send } = yield* makeWeb
       for (const path of ["/api/tokens", "/api/nothing"]) {
@@ -141,7 +148,7 @@ describe("rates over HTTP", () => {
         isError(answer, 503, "unavailable")
         assert.deepStrictEqual(toldOf(answer), ['"anonymous";q=5;w=60', '"anonymous";r=5;t=0'])
       }
-    }).pipe(Effect.provide(layerOver(Layer.succeed(TokenRepo, repo), { anonymousPerMinute: 5 })))
+    }).pipe(Effect.provide(layerOver(ports, { anonymousPerMinute: 5 })))
   })
 
   it.effect("are left out where there are none", () =>

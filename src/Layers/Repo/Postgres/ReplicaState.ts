@@ -22,7 +22,7 @@ const Identity = { system: Schema.String, database: Schema.String, timeline: Sch
 const Primary = Schema.Struct({ ...Identity, position: Schema.Finite })
 const Replica = Schema.Struct({
   ...Identity,
-  isStandby: Schema.Boolean,
+  standby: Schema.Boolean,
   position: Schema.NullOr(Schema.Finite),
   schema: Schema.NullOr(Schema.Int)
 })
@@ -37,7 +37,7 @@ const askPrimary = `
   select pg_wal_lsn_diff(pg_current_wal_lsn(), ${origin})::float8 as position, ${identity},
     ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int as timeline`
 const askReplica = `
-  select pg_is_in_recovery() as "isStandby", ${identity},
+  select pg_is_in_recovery() as standby, ${identity},
     (select timeline_id from pg_control_checkpoint()) as timeline,
     pg_wal_lsn_diff(pg_last_wal_replay_lsn(), ${origin})::float8 as position,
     (select max(migration_id) from agentd_migrations) as schema`
@@ -47,7 +47,7 @@ const objection = (primary: typeof Primary.Type, replica: typeof Replica.Type): 
   if (primary.system !== replica.system || primary.database !== replica.database) {
     return "it is none of the database of DATABASE_URL"
   }
-  if (!replica.isStandby) return "it is no standby"
+  if (!replica.standby) return "it is no standby"
   // It may follow a primary that another has taken over from: the places in their logs can't be compared.
   if (primary.timeline !== replica.timeline) {
     return `it is at timeline ${replica.timeline} and the primary at ${primary.timeline}`
