@@ -56,10 +56,10 @@ const insertOne = (sql: PgClient, entry: NewAuditEntry, changed: string) => {
       )
 }
 
-/** The workspaces that entries are in the log of, and what they are about. */
+/** The workspaces or users that entries are in the log of, and what they are about. */
 export const namesOf = ({ entries }: Entries): ReadonlyArray<string> =>
   entries.flatMap(({ scope, targetId }) => [
-    ...(scope !== ofRows && "workspaceId" in scope ? [scope.workspaceId] : []),
+    ...(scope === ofRows ? [] : ["workspaceId" in scope ? scope.workspaceId : scope.userId]),
     ...(targetId === null ? [] : [targetId])
   ])
 

@@ -44,15 +44,21 @@ export class Database extends Context.Service<
     ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
     /**
      * As `list`, for what may be a second old, and is not where this node has written: the replica may answer. `of` is
-     * the workspace, or what of it is the target of entries of the audit log. Never for what says who may do what.
+     * the workspace, or what of it is the target of entries of the audit log, and whom else it shows something of. Never
+     * for what says who may do what, or what is not there.
      */
     readonly read: <A, E>(
-      of: string,
+      of: string | ReadonlyArray<string>,
       effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
     ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
     /** As `query`, for what changes something: the statement takes the entries of the audit log with it. */
     readonly change: <A, E>(
       make: (audit: Auditing) => Effect.Effect<A, E | SqlError | Schema.SchemaError>
+    ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
+    /** As `query`, for what changes what lists of `of` show, and has no entry that says so. */
+    readonly write: <A, E>(
+      of: string,
+      effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>
     ) => Effect.Effect<A, Exclude<E, SqlError | Schema.SchemaError> | Unavailable>
   }
 >()("agentd/Layers/Repo/Postgres/Database") {
@@ -67,6 +73,11 @@ export class Database extends Context.Service<
       const list = <A, E>(effect: Effect.Effect<A, E | SqlError | Schema.SchemaError>) =>
         query(inLane("lists")(effect))
       const replica = yield* Replicated
+      const written = (names: ReadonlyArray<string>) =>
+        Effect.flatMap(Writing, (within) => {
+          for (const name of names) within?.add(name)
+          return replica?.written(names) ?? Effect.void
+        })
       return Database.of({
         sql,
         query,
@@ -83,25 +94,39 @@ export class Database extends Context.Service<
           Effect.flatMap(entries, (given) =>
             replica === undefined
               ? query(make(auditing(sql, given)))
-              : Effect.tap(query(make(auditing(sql, given))), () => replica.written(namesOf(given)))
-          )
+              : Effect.tap(query(make(auditing(sql, given))), () => written(namesOf(given)))
+          ),
+        write: (of, effect) =>
+          replica === undefined ? query(effect) : Effect.tap(query(effect), () => written([of]))
       })
     })
   )
 }
+
+/** What a transaction has written so far: who reads it when that is over must not be told what was before. */
+class Writing extends Context.Reference<Set<string> | undefined>(
+  "agentd/Layers/Repo/Postgres/Database/Writing",
+  { defaultValue: () => undefined }
+) {}
 
 export const layerTransaction = Layer.effect(
   Transaction,
   Effect.gen(function* () {
     const { sql } = yield* Database
     const { databaseTimeoutMillis } = yield* Settings
+    const replica = yield* Replicated
+    const within = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
+      const names = new Set<string>()
+      return Effect.ensuring(
+        Effect.provideService(sql.withTransaction(effect), Writing, names),
+        Effect.suspend(() => replica?.written([...names]) ?? Effect.void)
+      )
+    }
     return Transaction.of({
       atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-        sortFailures(bounded(sql.withTransaction(effect), databaseTimeoutMillis)) as Effect.Effect<
-          A,
-          E | Unavailable,
-          R
-        >
+        sortFailures(
+          bounded(replica === undefined ? sql.withTransaction(effect) : within(effect), databaseTimeoutMillis)
+        ) as Effect.Effect<A, E | Unavailable, R>
     })
   })
 )

@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { Fragment } from "effect/sql/Statement"
 import { names, type Quota } from "../../../Schemas/Quotas.ts"
 import { Counted } from "../../../Schemas/QuotaUsage.ts"
@@ -14,7 +15,7 @@ const columns = makeColumns(Counted, { used: "json" }).read()
 
 export const layer = Layer.effect(
   QuotaRepo,
-  Effect.map(Database, ({ read, sql }) => {
+  Effect.map(Database, ({ list, read, sql }) => {
     const kept = (kind: Quota, column = "count"): Fragment =>
       sql`(select ${sql(column)} from kept where kind = ${kind})`
     return QuotaRepo.of({
@@ -27,15 +28,16 @@ export const layer = Layer.effect(
           tokens: countTokens(sql, userId, now)
         }
         const used = names.map((quota) => sql`${quota}::text, ${others[quota] ?? kept(quota)}`)
-        return read(
-          workspaceId,
-          counted(sql`
-            with kept as materialized (
-              select kind, count, bytes from quota_counts where workspace_id = ${workspaceId})
-            select ${columns} from (
-              select plan, ${planOf(sql, userId)} as user_plan,
-                json_build_object(${sql.join(", ", false)(used)}) as used
-              from workspaces where id = ${workspaceId}) found`)
+        const found = counted(sql`
+          with kept as materialized (
+            select kind, count, bytes from quota_counts where workspace_id = ${workspaceId})
+          select ${columns} from (
+            select plan, ${planOf(sql, userId)} as user_plan,
+              json_build_object(${sql.join(", ", false)(used)}) as used
+            from workspaces where id = ${workspaceId}) found`)
+        // A replica may not have it yet.
+        return Effect.flatMap(read([workspaceId, userId], found), (told) =>
+          Option.isSome(told) ? Effect.succeed(told) : list(found)
         )
       }
     })

@@ -16,7 +16,10 @@ interface Replica {
    * What the replica answers, or the primary: of what was written through this node (`written`), which the replica does
    * not have yet, of all where it is too old, and where it fails or is silent. `effect` only reads: it may be done twice.
    */
-  readonly read: <A, E, R>(of: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly read: <A, E, R>(
+    of: string | ReadonlyArray<string>,
+    effect: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, R>
   /** What is read of these from now on is no older than this. */
   readonly written: (of: ReadonlyArray<string>) => Effect.Effect<void>
 }
@@ -71,7 +74,7 @@ export const make = Effect.fnUntraced(function* (state: ReplicaState, limitMilli
   return {
     read: (of, effect) =>
       Effect.flatMap(Clock.Clock, (clock) =>
-        isFresh(state.lag(), monotonicMillisOf(clock), writes.latest(of))
+        isFresh(state.lag(), monotonicMillisOf(clock), Math.max(...[of].flat().map(writes.latest)))
           ? onReplica(effect)
           : onPrimary(effect)
       ),
@@ -82,7 +85,7 @@ export const make = Effect.fnUntraced(function* (state: ReplicaState, limitMilli
   } satisfies Replica as Replica
 })
 
-/** A transaction that a write is part of is over by then: or what is read is a second old. */
+/** So much later the log on the disk has the commit, also where none waits for that (`synchronous_commit = off`). */
 const settledMillis = 1_000
 
 /** When was written last, for as long as it matters, in two generations. */

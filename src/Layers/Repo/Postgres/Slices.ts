@@ -192,7 +192,7 @@ interface AgedPart extends Omit<Part, "limit"> {
  * that is gone, where it was. `ReferenceGone` says of a place that was never seen that it is none of this tenant.
  */
 export const makeAged = <A extends Aged>(database: Database["Service"], source: Omit<Source<A>, "order">) => {
-  const { read, sql } = database
+  const { list, sql } = database
   const table = sql(source.table)
   const slices = make(database, { ...source, order: ["created_at", "id"] })
 
@@ -210,11 +210,10 @@ export const makeAged = <A extends Aged>(database: Database["Service"], source: 
     ])
   }
 
-  const requireThere = ({ after, of, scope }: AgedPart) =>
+  const requireThere = ({ after, scope }: AgedPart) =>
     after === null || after.createdAt !== null
       ? Effect.void
-      : read(
-          of,
+      : list(
           Effect.flatMap(
             sql`select 1 from ${table} where id = ${after.id} and ${scope}`,
             (there): Effect.Effect<void, ReferenceGone | SqlError> =>

@@ -29,7 +29,7 @@ export const make = (
   ConversationRepo["Service"],
   "newest" | "extent" | "messages" | "history" | "addMessage" | "addReply"
 > => {
-  const { query, read, sql } = database
+  const { list, query, sql, write } = database
   const slices = Slices.make(database, {
     table: "messages",
     alias: "m",
@@ -51,8 +51,7 @@ export const make = (
   const requireThere = (id: string, message: string | null) =>
     message === null
       ? Effect.void
-      : read(
-          id,
+      : list(
           Effect.flatMap(
             sql`select 1 from messages where id = ${message} and conversation_id = ${id}`,
             (there): Effect.Effect<void, ReferenceGone | SqlError> =>
@@ -110,7 +109,8 @@ export const make = (
           where newer < ${maximumBytes}::bigint order by position`)
       ),
     addMessage: (id, message) =>
-      query(
+      write(
+        id,
         returnedRow(sql`
           with touched as (
             update conversations set updated_at = ${message.createdAt}
@@ -119,7 +119,8 @@ export const make = (
           returning id`)
       ),
     addReply: (id, reply, { parts, usage }) =>
-      query(
+      write(
+        id,
         returnedRow(sql`
           with touched as (
             update conversations set updated_at = greatest(updated_at, ${reply.createdAt}::timestamptz)
