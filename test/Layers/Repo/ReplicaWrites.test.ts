@@ -90,7 +90,7 @@ describe("what a replica does not have yet", () => {
 
   it.effect("is not told to be missing", () =>
     Effect.gen(function* () {
-      const { node, seen } = yield* makeNode
+      const { node, readOf, seen } = yield* makeNode
       yield* Effect.gen(function* () {
         const user = yield* makeUser
         const workspaceId = yield* makeWorkspace
@@ -100,7 +100,10 @@ describe("what a replica does not have yet", () => {
         assert.isTrue(Option.isSome(yield* (yield* QuotaRepo).count(workspaceId, user.id, at())))
         seen.stale = { rows: [], isCut: false, raw: [], total: 0 }
         const after = { id: run.id, createdAt: null }
+        readOf.splice(0)
         yield* (yield* RunRepo).list({ workspaceId, after, limit: 1, offset: 0 })
+        // The page and the total: whether there is the run it was not asked.
+        assert.deepStrictEqual(readOf, [workspaceId, workspaceId])
       }).pipe(node)
     })
   )
