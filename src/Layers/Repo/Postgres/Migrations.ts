@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Migrator from "effect/sql/Migrator"
 import * as SqlClient from "effect/sql/SqlClient"
+import { takeTables } from "./MigrationLocks.ts"
 import * as Initial from "./migrations/0001_initial.ts"
 import * as Specification from "./migrations/0002_specification.ts"
 import * as Models from "./migrations/0003_models.ts"
@@ -33,6 +34,7 @@ import * as NarrowedLists from "./migrations/0028_narrowed_lists.ts"
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    yield* sql.unsafe(takeTables)
     for (const statement of statements) yield* sql.unsafe(statement)
   })
 
@@ -72,7 +74,8 @@ export const latest = Math.max(...Object.keys(migrations).map((name) => Number.p
 
 /**
  * Brings the database up to date: each migration once, in one transaction, in order. Nodes that start
- * together wait for each other on a table lock, and the later ones find nothing to do.
+ * together wait for each other on a table lock, and the later ones find nothing to do. Nodes that serve
+ * meanwhile wait for it, and none of their statements is broken off by a deadlock with it.
  */
 export const migrate = Migrator.make({})({
   table: "agentd_migrations",
