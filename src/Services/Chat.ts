@@ -40,6 +40,7 @@ import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
 import * as Listing from "./Listing.ts"
 import { orUnknown, References } from "./References.ts"
+import { continued } from "./Relay.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 
@@ -139,7 +140,7 @@ export class Chat extends Context.Service<
         const live = yield* LiveEvents.make
         yield* live.offer(first)
         const isHere = yield* engine.submit(run, (start) => store(turn, existing, start), live)
-        return isHere ? continued(live.stream, follow) : follow(0)
+        return isHere ? lived(live.stream, follow) : follow(0)
       })
 
       return Chat.of({
@@ -233,18 +234,8 @@ const makeStore = Effect.gen(function* () {
 })
 
 /** What is told here as it happens, and what others tell when the work goes on elsewhere or later. */
-const continued = (
+const lived = (
   live: Stream.Stream<NumberedEvent>,
   follow: (after: number) => Stream.Stream<NumberedEvent>
-): Stream.Stream<NumberedEvent> => {
-  let last: NumberedEvent | undefined
-  return live.pipe(
-    Stream.mapArray((events) => {
-      last = events[events.length - 1]
-      return events
-    }),
-    Stream.concat(
-      Stream.suspend(() => (last !== undefined && isEnd(last.event) ? Stream.empty : follow(last?.id ?? 0)))
-    )
-  )
-}
+): Stream.Stream<NumberedEvent> =>
+  continued(live, (last) => (last !== undefined && isEnd(last.event) ? Stream.empty : follow(last?.id ?? 0)))

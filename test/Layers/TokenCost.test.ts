@@ -77,7 +77,7 @@ describe("a thousand tokens that are ready together", () => {
       }
       yield* live.end
       const writes: Array<string> = []
-      yield* Stream.runForEachArray(eventStream(live.stream).body, (chunks) =>
+      yield* Stream.runForEachArray(eventStream(live.stream), (chunks) =>
         Effect.sync(() => void writes.push(Buffer.concat(chunks).toString()))
       )
       assert.strictEqual(writes.length, 1)
@@ -99,7 +99,7 @@ describe("many streams", () => {
         const told: NumberedEvent = { id: 1, event: thinking }
         const streams = yield* Effect.forEach(Array.from({ length: 100 }), () => LiveEvents.make)
         const reading = yield* Effect.forEach(streams, ({ stream }) =>
-          Effect.forkChild(Stream.runDrain(eventStream(stream).body), { startImmediately: true })
+          Effect.forkChild(Stream.runDrain(eventStream(stream)), { startImmediately: true })
         )
         assert.strictEqual(timersOf(clock), 1)
         const before = sleeps()

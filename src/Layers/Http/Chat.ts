@@ -6,7 +6,7 @@ import { CurrentUser } from "../../Api/Authorization.ts"
 import { Conversation, Message } from "../../Schemas/Conversation.ts"
 import { Chat } from "../../Services/Chat.ts"
 import { data, removal } from "./Data.ts"
-import { eventStream } from "./EventStream.ts"
+import { answer, eventStream } from "./EventStream.ts"
 import { makeListing } from "./Listing.ts"
 
 const list = makeListing(Message)
@@ -22,7 +22,7 @@ export const layer = HttpApiBuilder.group(
       send: ({ payload }) =>
         Effect.map(
           Effect.flatMap(CurrentUser, (user) => chat.send(user, payload)),
-          (events) => eventStream(events)
+          (events) => answer(eventStream(events))
         ),
       list: ({ query }) => data((user) => chat.list(user, query)),
       get: ({ params, query }) =>

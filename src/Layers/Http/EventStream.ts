@@ -1,14 +1,17 @@
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
+import { eventStreamType } from "../../Api/EventStream.ts"
 import { errorEvent } from "../../Schemas/ChatEvent.ts"
 import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
 import { relayed } from "../../Services/Relay.ts"
 import { type Heard, whenSilent } from "../../Services/Silence.ts"
 
 const silenceMillis = 10_000
-const comment = Buffer.from(":\n\n")
+const comment = ":\n\n"
+const silence = "silence"
+type Silence = typeof silence
 
 /**
  * Frames events as Server-Sent Events with their ids and a comment after every 10 s of silence.
@@ -16,31 +19,38 @@ const comment = Buffer.from(":\n\n")
  * that says nothing of the cause, and has the id of the event before it so that none is passed over
  * (CONTRACT.md section 7).
  */
-export const eventStream = (events: Stream.Stream<NumberedEvent>) =>
-  answer(Stream.suspend(() => frames(events, 0)))
+export const eventStream = (events: Stream.Stream<NumberedEvent>): Stream.Stream<Uint8Array> =>
+  Stream.suspend(() => frames(events, 0))
 
 /**
  * The same for who goes on behind the event `after`. It begins with a comment: the head of an answer goes out
  * with its first byte, and an event may be far.
  */
-export const resumedEventStream = (events: Stream.Stream<NumberedEvent>, after: number) =>
-  answer(
-    Stream.concat(
-      Stream.succeed(comment),
-      Stream.suspend(() => frames(events, after))
-    )
+export const resumedEventStream = (
+  events: Stream.Stream<NumberedEvent>,
+  after: number
+): Stream.Stream<Uint8Array> =>
+  Stream.concat(
+    Stream.succeed(Buffer.from(comment)),
+    Stream.suspend(() => frames(events, after))
   )
 
-const answer = (body: Stream.Stream<Uint8Array>) =>
-  HttpApiSchema.withHeaders({
-    body,
-    headers: { "cache-control": "no-cache" as const, "x-accel-buffering": "no" as const }
+/** As it is: what the package would encode gets its context anew with each piece. */
+export const answer = (body: Stream.Stream<Uint8Array>) =>
+  HttpServerResponse.stream(body, {
+    contentType: eventStreamType,
+    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
   })
 
 const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Stream<Uint8Array> => {
   let lastId = after
 
-  const frame = ({ event: { data, event }, id }: NumberedEvent) => {
+  const frame = (told: NumberedEvent | Silence) => {
+    if (told === silence) return comment
+    const {
+      event: { data, event },
+      id
+    } = told
     lastId = id
     return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
   }
@@ -52,25 +62,28 @@ const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Str
 
   return Stream.unwrap(
     Effect.clockWith((clock) => {
-      let silence: Heard | undefined
-      const framed = events.pipe(
-        Stream.mapArray((chunk) => {
-          silence?.heard()
-          let text = ""
-          for (const event of chunk) text += frame(event)
-          return [Buffer.from(text)]
-        }),
-        Stream.catchCause((cause) => Stream.fromEffect(broken(cause)))
-      )
-      return Effect.succeed(
-        relayed<Uint8Array>(framed, ({ say }) =>
+      let heard: Heard["heard"] | undefined
+      const told = relayed<NumberedEvent, Silence>(
+        events,
+        ({ say }) =>
           Effect.acquireRelease(
             Effect.sync(() => {
-              silence = whenSilent(clock, silenceMillis, () => say(comment))
-              return silence
+              const waiting = whenSilent(clock, silenceMillis, () => say(silence))
+              heard = waiting.heard
+              return waiting
             }),
             ({ leave }) => Effect.sync(leave)
-          )
+          ),
+        () => heard?.()
+      )
+      return Effect.succeed(
+        told.pipe(
+          Stream.mapArray((batch) => {
+            let text = ""
+            for (const event of batch) text += frame(event)
+            return [Buffer.from(text)]
+          }),
+          Stream.catchCause((cause) => Stream.fromEffect(broken(cause)))
         )
       )
     })

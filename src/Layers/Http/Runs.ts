@@ -6,7 +6,7 @@ import { CurrentUser } from "../../Api/Authorization.ts"
 import { Run } from "../../Schemas/Run.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data } from "./Data.ts"
-import { resumedEventStream } from "./EventStream.ts"
+import { answer, resumedEventStream } from "./EventStream.ts"
 import { makeListing } from "./Listing.ts"
 
 const list = makeListing(Run)
@@ -27,7 +27,10 @@ export const layer = HttpApiBuilder.group(
         const after = headers["last-event-id"] ?? 0
         return Effect.map(
           Effect.flatMap(CurrentUser, (user) => runs.events(user, params.id, after)),
-          Option.match({ onNone: () => undefined, onSome: (events) => resumedEventStream(events, after) })
+          Option.match({
+            onNone: () => undefined,
+            onSome: (events) => answer(resumedEventStream(events, after))
+          })
         )
       }
     })

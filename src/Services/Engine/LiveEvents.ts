@@ -1,7 +1,7 @@
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
-import type { EventBatch, NumberedEvent } from "../../Schemas/RunEvent.ts"
+import type * as Stream from "effect/Stream"
+import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
+import { type Feed, fed } from "../Relay.ts"
 
 /** From so many unread events on, adjacent deltas are joined. */
 const joinFrom = 256
@@ -27,25 +27,7 @@ export const make: Effect.Effect<LiveEvents> = Effect.sync(() => {
   let pending: Array<NumberedEvent> = []
   let left = false
   let ended = false
-  let wake: (() => void) | undefined
-
-  const take = Effect.callback<EventBatch, Cause.Done>((resume) => {
-    const taken = takeAll()
-    if (taken !== undefined) return resume(taken)
-    wake = () => resume(takeAll() ?? Cause.done())
-  })
-  /** Undefined where there is nothing yet. */
-  const takeAll = () => {
-    const [first, ...more] = pending
-    if (first === undefined) return ended ? Cause.done() : undefined
-    pending = []
-    return Effect.succeed<EventBatch>([first, ...more])
-  }
-  const tell = () => {
-    const call = wake
-    wake = undefined
-    call?.()
-  }
+  let reader: Parameters<Feed<NumberedEvent>["listen"]>[0] | undefined
 
   return {
     offer: (event) =>
@@ -54,20 +36,28 @@ export const make: Effect.Effect<LiveEvents> = Effect.sync(() => {
         const joined = pending.length < joinFrom ? undefined : join(pending.at(-1), event)
         if (joined === undefined) pending.push(event)
         else pending[pending.length - 1] = joined
-        tell()
+        reader?.told()
       }),
     end: Effect.sync(() => {
       ended = true
-      tell()
+      reader?.ended()
     }),
-    stream: Stream.fromPull(Effect.succeed(take)).pipe(
-      Stream.ensuring(
-        Effect.sync(() => {
-          left = true
-          pending = []
-        })
-      )
-    )
+    stream: fed({
+      take: () => {
+        const taken = pending
+        pending = []
+        return taken
+      },
+      listen: (calls) => {
+        reader = calls
+        if (pending.length > 0) calls.told()
+        if (ended) calls.ended()
+      },
+      leave: () => {
+        left = true
+        pending = []
+      }
+    })
   }
 })
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { errorEvent } from "../../Schemas/ChatEvent.ts"
 import { RateLimited } from "../../Schemas/Errors.ts"
 import type { UserId, WorkspaceId } from "../../Schemas/Ids.ts"
@@ -95,7 +95,7 @@ export class Readers extends Context.Service<
         open: Effect.fnUntraced(function* (caller, workspaceId, after, events) {
           const place = yield* Effect.acquireRelease(enter(caller, workspaceId), leave)
           const stream = yield* Effect.onError(events, () => leave(place))
-          return Stream.ensuring(untilCut(place, stream, after), leave(place))
+          return untilCut(place, stream, after, leave(place))
         })
       })
     })
@@ -140,27 +140,31 @@ const keyOf = ({ tokenId, workspaceId }: Reading) => `${tokenId} ${workspaceId}`
 const untilCut = (
   place: Place,
   events: Stream.Stream<NumberedEvent>,
-  after: number
-): Stream.Stream<NumberedEvent> =>
-  Stream.suspend(() => {
-    let last = after
-    let isOver = false
-    return relayed(events, ({ close }) =>
-      Effect.sync(() => {
-        place.cut = () => {
-          if (!isOver) close({ id: last, event: ended })
-        }
-        if (place.isCut) place.cut()
-      })
-    ).pipe(
-      Stream.mapArray((told) => {
-        const { event, id } = told[told.length - 1] ?? told[0]
-        last = id
-        isOver = isEnd(event)
-        return told
-      })
-    )
-  })
+  after: number,
+  leave: Effect.Effect<void>
+): Stream.Stream<NumberedEvent> => {
+  let last = after
+  let isOver = false
+  return relayed(
+    events,
+    ({ close }) =>
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          place.cut = () => {
+            if (!isOver) close({ id: last, event: ended })
+          }
+          if (place.isCut) place.cut()
+        }),
+        () => leave
+      ),
+    (told) => {
+      const newest = told.at(-1)
+      if (newest === undefined) return
+      last = newest.id
+      isOver = isEnd(newest.event)
+    }
+  )
+}
 
 const ended = errorEvent(
   "forbidden",

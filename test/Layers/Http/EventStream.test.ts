@@ -6,10 +6,8 @@ import { eventStream, resumedEventStream } from "../../../src/Layers/Http/EventS
 import { type NumberedEvent, thinking } from "../../../src/Schemas/RunEvent.ts"
 import { withSettableClock } from "../../support/Clocks.ts"
 
-type Answer = ReturnType<typeof eventStream>
-
 /** What has gone out so far. */
-const reading = Effect.fnUntraced(function* ({ body }: Answer) {
+const reading = Effect.fnUntraced(function* (body: Stream.Stream<Uint8Array>) {
   const sent: Array<string> = []
   yield* Effect.forkChild(
     Stream.runForEach(body, (bytes) => Effect.sync(() => void sent.push(new TextDecoder().decode(bytes)))),
