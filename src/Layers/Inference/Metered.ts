@@ -41,77 +41,69 @@ export const metered =
     const response = await fetch(input, init)
     reader.heard(0)
     if (response.body === null) return response
-    const source = bounded(response.body.getReader(), response.ok)
-    return new Response(sliced(source, response.ok ? reader : { heard: reader.heard }, init?.signal), {
-      status: response.status,
-      statusText: response.statusText,
-      headers: response.headers
+    const { headers, ok, status, statusText } = response
+    const body = response.body.getReader()
+    return new Response(sliced(body, ok, ok ? reader : { heard: reader.heard }, init?.signal), {
+      status,
+      statusText,
+      headers
     })
   }
 
-interface Source {
-  readonly read: () => Promise<Uint8Array | undefined>
-  readonly cancel: (reason: unknown) => Promise<void>
-}
-
-const bounded = (reader: ReadableStreamDefaultReader<Uint8Array>, isAnswer: boolean): Source => {
+/** Takes of each chunk what there is room for. */
+const makeRoom = (isAnswer: boolean) => {
   let room = isAnswer ? mostBytes : mostErrorBytes
   let isOver = false
-  const cancel = (reason: unknown) => reader.cancel(reason)
   return {
-    cancel,
-    read: async () => {
-      if (isOver) return undefined
-      const { done, value } = await reader.read()
-      if (done) return undefined
-      if (value.byteLength <= room) {
-        room -= value.byteLength
-        return value
-      }
-      isOver = true
-      const over = new TooLarge(tooLarge)
-      cancel(over).catch(() => undefined)
-      if (isAnswer) throw over
-      return value.subarray(0, room)
+    isOver: () => isOver,
+    take: (chunk: Uint8Array): Uint8Array => {
+      isOver = chunk.byteLength > room
+      const taken = isOver ? chunk.subarray(0, room) : chunk
+      room -= taken.byteLength
+      return taken
     }
   }
 }
 
 /** In pieces that are read one by one, so that a turn can end between any two of them. */
 const sliced = (
-  { cancel, read }: Source,
+  body: ReadableStreamDefaultReader<Uint8Array>,
+  isAnswer: boolean,
   { heard, plain }: Reader,
   signal: AbortSignal | null | undefined
 ): ReadableStream<Uint8Array> => {
-  let rest: Uint8Array = new Uint8Array()
-  const slice = async (): Promise<Uint8Array | undefined> => {
-    if (rest.byteLength === 0) {
-      const chunk = await read()
-      if (chunk === undefined) return undefined
-      rest = chunk
-    }
-    const slice = rest.subarray(0, sliceBytes)
-    rest = rest.subarray(sliceBytes)
-    return slice
+  const room = makeRoom(isAnswer)
+  let rest: Uint8Array = nothing
+  const tooMuch = () => {
+    const over = new TooLarge(tooLarge)
+    body.cancel(over).catch(() => undefined)
+    if (isAnswer) throw over
   }
   return new ReadableStream<Uint8Array>(
     {
-      cancel,
+      cancel: (reason) => body.cancel(reason),
       pull: async (controller) => {
         while (true) {
           if (isDue(Math.min(rest.byteLength, sliceBytes))) await nextTurn()
           signal?.throwIfAborted()
-          const bytes = await slice()
-          if (bytes === undefined) {
-            const held = plain?.rest()
-            if (held !== undefined && held.byteLength > 0) controller.enqueue(held)
-            return controller.close()
+          if (rest.byteLength === 0) {
+            const chunk = room.isOver() ? undefined : (await body.read()).value
+            if (chunk === undefined) {
+              const held = plain?.rest()
+              if (held !== undefined && held.byteLength > 0) controller.enqueue(held)
+              return controller.close()
+            }
+            rest = room.take(chunk)
+            if (room.isOver()) tooMuch()
+            if (rest.byteLength === 0) continue
           }
-          if (bytes.byteLength === 0) continue
+          const bytes = rest.byteLength <= sliceBytes ? rest : rest.subarray(0, sliceBytes)
+          rest = bytes === rest ? nothing : rest.subarray(sliceBytes)
           heard(linesOf(bytes))
           const left = plain === undefined ? bytes : plain.pass(bytes)
           if (left.byteLength > 0) return controller.enqueue(left)
-          await plain?.room()
+          const full = plain?.room()
+          if (full !== undefined) await full
         }
       }
     },
@@ -119,6 +111,7 @@ const sliced = (
   )
 }
 
+const nothing = new Uint8Array()
 const newline = 10
 
 const linesOf = (bytes: Uint8Array): number => {
