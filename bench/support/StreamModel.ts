@@ -1,7 +1,8 @@
 /**
  * A model that speaks as OpenAI does and costs next to nothing, as a process of its own:
  *
- * - `fast <tokens>`: so many tokens, `w0 w1 …`, as fast as they are taken.
+ * - `fast <tokens>`: so many tokens, `w0 w1 …`, as fast as they are taken, each an HTTP chunk of its own as providers
+ *   send them; many share a segment.
  * - `paced <tokens per second>`: tokens until it is told to stop (`POST /stop`), each with its number and when it was
  *   sent, in microseconds of the clock that all processes of this machine have. The last one is the CRC-32 of all before.
  *
@@ -26,7 +27,7 @@ const floods = new Map<number, string>()
 const flood = (tokens: number): string => {
   const known = floods.get(tokens)
   if (known !== undefined) return known
-  const text = Array.from({ length: tokens }, (_, n) => `${before}w${n} ${behind}`).join("")
+  const text = Array.from({ length: tokens }, (_, n) => chunk(`${before}w${n} ${behind}`)).join("")
   floods.set(tokens, text)
   return text
 }
@@ -68,8 +69,8 @@ const answer = (socket: Socket, request: string) => {
     stops.clear()
     socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
   } else if (fast !== undefined) {
-    socket.write(`${head}\r\n`)
-    socket.end(flood(Number(fast)) + end, "latin1")
+    socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
+    socket.end(flood(Number(fast)) + last, "latin1")
   } else {
     socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
     paced(socket, Number(perSecond ?? 1))
