@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { Database } from "../../src/Layers/Repo/Postgres/Database.ts"
+import * as Rights from "../../src/Layers/Repo/Rights.ts"
 import * as Repo from "../../src/Layers/Repo.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { DatabaseWait, together } from "../../src/Services/DatabaseWait.ts"
@@ -60,11 +61,14 @@ const slowed =
 const layerSlow = (slowness: Slowness) => {
   const slow = slowed(slowness)
   return layerOver(
-    Layer.mergeAll(
-      Layer.effect(AgentRepo, Effect.zipWith(AgentRepo, Database, slow)),
-      Layer.effect(TokenRepo, Effect.zipWith(TokenRepo, Database, slow)),
-      Layer.effect(WorkspaceRepo, Effect.zipWith(WorkspaceRepo, Database, slow))
-    ).pipe(
+    Layer.fresh(Rights.layer).pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(
+          Layer.effect(AgentRepo, Effect.zipWith(AgentRepo, Database, slow)),
+          Layer.effect(TokenRepo, Effect.zipWith(TokenRepo, Database, slow)),
+          Layer.effect(WorkspaceRepo, Effect.zipWith(WorkspaceRepo, Database, slow))
+        )
+      ),
       Layer.provide(Repo.layerMemory),
       Layer.provide(Database.layer),
       Layer.provide(Layer.succeed(PgClient, {} as PgClient)),
