@@ -80,6 +80,8 @@ const look = (clock: Clock.Clock, timer: Timer): void => {
   const now = monotonicMillisOf(clock)
   let next = Number.POSITIVE_INFINITY
   for (const waiting of [...timer.all]) {
+    // Another's silence may have been the end of this one.
+    if (!timer.all.has(waiting)) continue
     if (waiting.lastHeard + waiting.millis <= now) {
       waiting.lastHeard = now
       waiting.onSilence()
