@@ -18,9 +18,12 @@ const known: ReadonlyArray<string> = [...Object.keys(settings), ...secretNames.m
 const serviceLink =
   /^AGENTD_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/u
 
+/** Other ways to the database of DATABASE_URL: without it an embedded one would be made, and nobody would notice. */
+const ofDatabase = ["DATABASE_READ_URL", "DATABASE_DIRECT_URL"]
+
 /**
- * What is wrong with an environment: `mistakes` are sentences about values that can't be read (they never repeat them)
- * and about variables `AGENTD_…` that are within two letters of a known one; `unknown` are the other variables
+ * What is wrong with an environment: `mistakes` are sentences about values that can't be read (they never repeat them),
+ * or mean nothing without another, and about variables `AGENTD_…` that are within two letters of a known one; `unknown` are the other variables
  * `AGENTD_…` that are read by nobody. Names without the prefix belong to others as well and are not looked at.
  */
 export const check = (
@@ -30,14 +33,17 @@ export const check = (
     const problem = problemOf(setting, environment[name] ?? "")
     return problem === undefined ? [] : [`${name} ${problem}`]
   })
+  const isSet = (name: string) => (environment[name] ?? "") !== ""
+  const alone = isSet("DATABASE_URL") ? [] : ofDatabase.filter(isSet)
   const foreign = Object.keys(environment).filter(
-    (name) => name.startsWith(prefix) && !known.includes(name) && (environment[name] ?? "") !== ""
+    (name) => name.startsWith(prefix) && !known.includes(name) && isSet(name)
   )
   const meant = foreign.map((name) => ({ name, near: nearest(name) }))
   const isMistake = ({ near }: { readonly near: ReadonlyArray<string> }) => near.length > 0
   return {
     mistakes: [
       ...values,
+      ...alone.map((name) => `${name} needs DATABASE_URL`),
       ...meant
         .filter(isMistake)
         .map(({ name, near }) => `${name} is no setting: did you mean ${near.join(" or ")}?`)

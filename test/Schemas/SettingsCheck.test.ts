@@ -133,4 +133,16 @@ describe("the variables of a process", () => {
       ]
     )
   })
+
+  it("finds other addresses of a database that has none itself: it would be an embedded one", () => {
+    const url = "postgres://u:canary@db/x"
+    assert.deepStrictEqual(
+      check({ DATABASE_READ_URL: url, DATABASE_DIRECT_URL: url, DATABASE_URL: "" }).mistakes,
+      ["DATABASE_READ_URL needs DATABASE_URL", "DATABASE_DIRECT_URL needs DATABASE_URL"]
+    )
+    assert.deepStrictEqual(
+      check({ DATABASE_READ_URL: url, DATABASE_DIRECT_URL: "", DATABASE_URL: url }).mistakes,
+      []
+    )
+  })
 })
