@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Stream from "effect/Stream"
 import { type NumberedEvent, responding } from "../../src/Schemas/RunEvent.ts"
 import * as LiveEvents from "../../src/Services/Engine/LiveEvents.ts"
@@ -103,6 +104,21 @@ describe("A stream that is continued", () => {
       assert.deepStrictEqual(ids(yield* Stream.runCollect(continued(none.stream, next))), [10])
       const read = continued(Stream.make(told(3)), next)
       assert.deepStrictEqual(ids(yield* Stream.runCollect(read)), [3, 13])
+    })
+  )
+
+  it.effect("goes on behind what a reader that is busy has not taken", () =>
+    Effect.gen(function* () {
+      const live = yield* LiveEvents.make
+      const isFree = Latch.makeUnsafe(false)
+      const stream = continued(live.stream, (last) => Stream.make(told((last?.id ?? 0) + 10)))
+      const { fiber, seen } = yield* reading(Stream.tap(stream, () => isFree.await))
+      for (const id of [1, 2]) yield* live.offer(told(id))
+      yield* live.end
+      for (let n = 0; n < 5; n++) yield* Effect.yieldNow
+      isFree.openUnsafe()
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(ids(seen), [1, 2, 12])
     })
   )
 
