@@ -2,18 +2,20 @@
  * What agentd is measured beside, and how it grows: the programs below one after the other, each with its competitor in the
  * same run, and docs/performance.md written anew where they have something to say.
  *
- *   npm run bench [-- [--quick] [--json FOLDER] [--page FILE] [streams] [events] [requests] [runs] [growth]]
+ *   npm run bench [-- [--quick] [--json FOLDER] [--page FILE] [streams] [events] [requests] [runs] [cron] [lists]
+ *     [growth]]
  *
- * `--quick` makes each one short, for a look, and writes no page but one that `--page` names. `--json` keeps what the
- * programs wrote. Each has a PostgreSQL of its own (`initdb` and `pg_ctl` in PATH), with fsync and synchronous_commit on.
+ * `--quick` makes each one short, for a look, and writes no page but one that `--page` names, which begins as a copy of
+ * docs/performance.md where it is not there. `--json` keeps what the programs wrote. Each has a PostgreSQL of its own (`initdb` and `pg_ctl` in PATH), with fsync and synchronous_commit on; settings of
+ * agentd that are in the environment are left out.
  * Exit code 1 if one of them failed or is not there; the others are written all the same.
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
-import { removedAtTheEnd, temporaryFolder } from "../test/support/PostgresServer.ts"
+import { hasProgram, removedAtTheEnd, temporaryFolder } from "../test/support/PostgresServer.ts"
 import { describe, load } from "./support/About.ts"
 import { type Conditions, partOf, replaced } from "./support/Page.ts"
 import type { Report } from "./support/Report.ts"
@@ -23,8 +25,9 @@ import { reportOf } from "./support/Written.ts"
 /** What is run for a name, and with what more where it is to be short. */
 interface Program {
   readonly file: string
+  readonly words?: ReadonlyArray<string>
   readonly quick: { readonly words?: ReadonlyArray<string>; readonly env?: Readonly<Record<string, string>> }
-  /** It counts statements, and so needs our server, which has pg_stat_statements; the others start their own. */
+  /** It needs our server, which has pg_stat_statements; the others start their own. */
   readonly counts?: boolean
 }
 
@@ -37,6 +40,8 @@ const programs: Readonly<Record<string, Program>> = {
     quick: { env: { THROUGHPUT_RUNS: "200", THROUGHPUT_ROUNDS: "1" } },
     counts: true
   },
+  cron: { file: "cron.ts", words: ["burst"], quick: { env: { CRON_BURST: "200" } }, counts: true },
+  lists: { file: "manyRuns.ts", quick: { words: ["--rows", "1000,10000", "--seconds", "2"] } },
   growth: { file: "growth.ts", quick: { words: ["--quick"] } }
 }
 const names = Object.keys(programs)
@@ -61,7 +66,18 @@ if (!existsSync(join(import.meta.dirname, "node_modules"))) {
   say("what agentd is measured beside is not installed: npm ci --prefix bench --ignore-scripts")
   process.exit(1)
 }
-const page = values.page ?? (values.quick ? undefined : join(root, "docs/performance.md"))
+const missing = ["initdb", "pg_ctl"].filter((name) => !hasProgram(name))
+if (missing.length > 0) {
+  say(`not in the PATH: ${missing.join(", ")}; each part starts a PostgreSQL of its own`)
+  process.exit(1)
+}
+// What a shell has set for a service of its own is neither measured nor touched.
+for (const name of Object.keys(process.env)) {
+  if (/^(AGENTD_|DATABASE_)|^(HOST|PORT)$/.test(name)) delete process.env[name]
+}
+const written = join(root, "docs/performance.md")
+const page = values.page ?? (values.quick ? undefined : written)
+if (page !== undefined && !existsSync(page)) copyFileSync(written, page)
 
 const { url: server } = await openServer("-c shared_preload_libraries=pg_stat_statements")
 const folder = values.json ?? temporaryFolder("agentd-bench-json-")
@@ -69,12 +85,12 @@ mkdirSync(folder, { recursive: true })
 if (values.json === undefined) removedAtTheEnd(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Runs it to its end, and answers what it wrote; what it prints is printed. */
-const measure = async (name: string, { counts, file, quick }: Program): Promise<Report> => {
+const measure = async (name: string, { counts, file, quick, words = [] }: Program): Promise<Report> => {
   const json = join(folder, `${name}.json`)
   const short = values.quick ? quick : {}
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, file), ...(short.words ?? []), "--json", json],
+    [join(import.meta.dirname, file), ...words, ...(short.words ?? []), "--json", json],
     {
       cwd: root,
       env: { ...process.env, ...short.env, ...(counts === true && { DATABASE_URL: server }) },

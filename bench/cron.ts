@@ -2,30 +2,35 @@
  * The goals of cron jobs on three nodes and a real PostgreSQL with fsync on: no slot lost or fired twice while a
  * node is killed, how late slots are, thousands of jobs due in one second, and what idle jobs cost.
  *
- *   DATABASE_URL=postgres://postgres@127.0.0.1:5576 node bench/cron.ts [slots] [burst] [idle]
+ *   DATABASE_URL=postgres://postgres@127.0.0.1:5576 node bench/cron.ts [--json FILE] [slots] [burst] [idle]
  *
- * CRON_JOBS (100) jobs each second for CRON_SECONDS (30); the burst with CRON_CONCURRENCY (16) runs per node. The server is a scratch one with pg_stat_statements in
- * shared_preload_libraries: each part makes a database of its own there and drops it. Runs are those of the
- * offline model. Servers, database and this program share the machine: read times as bounds.
+ * CRON_JOBS (100) jobs each second for CRON_SECONDS (30); the burst of CRON_BURST (2000) jobs with CRON_CONCURRENCY (16) runs
+ * per node. The server is a scratch one with pg_stat_statements in shared_preload_libraries: each part makes a database of
+ * its own there and drops it. Runs are those of the offline model. Servers, database and this program share the machine:
+ * read times as bounds. `--json` has the lines of the burst.
  */
 import { randomBytes } from "node:crypto"
+import { parseArgs } from "node:util"
 import { makeAccount, makeNodes, onDatabase, sleep } from "../test/support/Durability.ts"
 import { until } from "../test/support/Until.ts"
 import { usage } from "./support/Processes.ts"
+import { type Measured, quantile, save, toRow } from "./support/Report.ts"
 
 const {
+  CRON_BURST = "2000",
   CRON_CONCURRENCY = "16",
   CRON_JOBS = "100",
   CRON_SECONDS = "30",
   DATABASE_URL: server = ""
 } = process.env
-const wanted = process.argv.slice(2)
+const { positionals: wanted, values: flags } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: "string" } }
+})
 
 const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
-const percentile = (values: ReadonlyArray<number>, share: number) =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
 const spread = (values: ReadonlyArray<number>) =>
-  [0.5, 0.99, 1].map((share) => `${percentile(values, share).toFixed(0)} ms`).join(", ")
+  [0.5, 0.99, 1].map((share) => `${quantile(values, share).toFixed(0)} ms`).join(", ")
 
 /** One user has all of it. */
 const AGENTD_QUOTAS = '{"free":{"cronJobs":null,"workspacesOwned":null}}'
@@ -138,7 +143,7 @@ const burst = {
   AGENTD_RUNS_PER_OWNER: "1000"
 }
 await part("burst", 3, burst, async (site) => {
-  const jobs = 2_000
+  const jobs = Number(CRON_BURST)
   const workspaces: Array<string> = []
   for (let n = 0; n < 20; n++) {
     workspaces.push((await site.account.client(0).json("POST", "/api/workspaces", { name: `W${n}` })).data.id)
@@ -184,10 +189,25 @@ await part("burst", 3, burst, async (site) => {
     `${made.toFixed(0)} ms`
   )
   print("their slots to the transaction (p50, p99, most)", spread(rows.map(({ fired }) => fired)))
-  print("their slots to the begin of the run", spread(rows.map(({ began }) => began ?? Number.NaN)))
+  const begins = rows.map(({ began }) => began ?? Number.NaN)
+  print("their slots to the begin of the run", spread(begins))
   print("all runs over after", `${over.toFixed(0)} ms`)
   print("GET /api/agents before", spread(resting))
   print(`GET /api/agents meanwhile (${latencies.length})`, spread(latencies))
+  const due = `${jobs.toLocaleString("en")} jobs due in one second`
+  const measured: ReadonlyArray<Measured> = [
+    { what: `${due}: all runs made`, agentd: made, unit: "ms" },
+    { what: `${due}: runs begun`, agentd: quantile(begins, 0.5), unit: "ms p50" },
+    { what: `${due}: runs begun`, agentd: quantile(begins, 0.99), unit: "ms p99", goal: "< 3,000 ms" },
+    { what: `${due}: all runs over`, agentd: over, unit: "ms" },
+    {
+      what: "GET /api/agents meanwhile, beside before",
+      agentd: quantile(latencies, 0.99),
+      beside: quantile(resting, 0.99),
+      unit: "ms p99"
+    }
+  ]
+  save({ name: "cron", rows: measured.map(toRow) }, flags.json)
 })
 
 await part("idle", 1, {}, async (site) => {

@@ -5,15 +5,15 @@
  *   URL=… TOKEN=… node bench/manyRuns.ts          # a server whose database is filled already, by its own token
  *
  * PostgreSQL is its own, with fsync on, or the scratch server of DATABASE_URL. Beside is the first number of rows: what
- * does not grow has a ratio of 1.
+ * does not grow has a ratio of 1. A list is asked for 60 times, the others for so many seconds.
  */
 import { randomBytes } from "node:crypto"
-import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import { makeAccount, makeNodes, onDatabase } from "../test/support/Durability.ts"
 import { seedRuns } from "../test/support/ManyRows.ts"
+import { openReport, quantile } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 
 const { values } = parseArgs({
@@ -27,9 +27,6 @@ const windowMillis = Number(values.seconds) * 1_000
 const repetitions = 60
 const pollers = 12
 
-const percentile = (all: ReadonlyArray<number>, share: number) =>
-  [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN
-
 const lists = (rows: number): ReadonlyArray<readonly [what: string, query: string]> => [
   ["list", ""],
   ["status=FAILED", "&status=FAILED"],
@@ -41,13 +38,13 @@ const lists = (rows: number): ReadonlyArray<readonly [what: string, query: strin
   ["after, half way", `&after=run_${String(rows / 2 + 1).padStart(8, "0")}`]
 ]
 
-interface Measured {
+interface Times {
   readonly what: string
   readonly p50: number
   readonly p99: number
 }
 
-const measure = async (baseUrl: string, token: string, rows: number): Promise<ReadonlyArray<Measured>> => {
+const measure = async (baseUrl: string, token: string, rows: number): Promise<ReadonlyArray<Times>> => {
   const refused = new Map<number, number>()
   const timed = async (path: string) => {
     const from = performance.now()
@@ -56,11 +53,11 @@ const measure = async (baseUrl: string, token: string, rows: number): Promise<Re
     if (answer.status !== 200) refused.set(answer.status, (refused.get(answer.status) ?? 0) + 1)
     return performance.now() - from
   }
-  const found: Array<Measured> = []
+  const found: Array<Times> = []
   const told = (what: string, times: ReadonlyArray<number>) => {
     const others = Array.from(refused, ([status, count]) => ` (${count} × ${status})`).join("")
     refused.clear()
-    found.push({ what: `${what}${others}`, p50: percentile(times, 0.5), p99: percentile(times, 0.99) })
+    found.push({ what: `${what}${others}`, p50: quantile(times, 0.5), p99: quantile(times, 0.99) })
   }
   for (const [what, query] of lists(rows)) {
     const path = `/api/runs?workspaceId=ws_big${query}`
@@ -87,9 +84,8 @@ const measure = async (baseUrl: string, token: string, rows: number): Promise<Re
   return found
 }
 
-const ofRows = async (rows: number) => {
+const ofRows = async (server: string, rows: number) => {
   const name = `bench_${randomBytes(6).toString("hex")}`
-  const { url: server } = await openServer()
   await onDatabase(`${server}/postgres`, (sql) => sql`create database ${sql(name)}`)
   const url = `${server}/${name}`
   const nodes = makeNodes(url, () => ({}))
@@ -112,24 +108,25 @@ const ofRows = async (rows: number) => {
 
 const { TOKEN = "", URL: given } = process.env
 const sizes = values.rows.split(",").map(Number)
-const table: Array<Record<string, string | number>> = []
-let beside: ReadonlyArray<Measured> | undefined
-process.stdout.write(
-  "| what | agentd p50 / p99 ms | beside p50 / p99 ms | ratio |\n| --- | --- | --- | --- |\n"
-)
-for (const rows of given === undefined ? sizes : sizes.slice(-1)) {
-  const measured = given === undefined ? await ofRows(rows) : await measure(given, TOKEN, rows)
-  beside ??= measured
-  for (const [index, { p50, p99, what }] of measured.entries()) {
-    const first = beside[index] ?? { p50, p99 }
-    const ratio = p50 / first.p50
-    table.push({ what: `${what}, ${rows} runs`, p50, p99, besideP50: first.p50, besideP99: first.p99, ratio })
-    const cell = (of: { readonly p50: number; readonly p99: number }) =>
-      `${of.p50.toFixed(1)} / ${of.p99.toFixed(1)}`
-    process.stdout.write(
-      `| ${what}, ${rows} runs | ${cell({ p50, p99 })} | ${cell(first)} | ${ratio.toFixed(2)} |\n`
-    )
+const report = openReport("lists", values.json)
+const tell = (rows: number, times: ReadonlyArray<Times>, beside: ReadonlyArray<Times> = []) => {
+  for (const [index, { p50, p99, what }] of times.entries()) {
+    const sized = `${what}, ${rows.toLocaleString("en")} runs`
+    report.row({ what: sized, agentd: p50, beside: beside[index]?.p50, unit: "ms p50" })
+    report.row({ what: sized, agentd: p99, beside: beside[index]?.p99, unit: "ms p99" })
   }
 }
-if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(table, null, 2))
+if (given === undefined) {
+  const { url: server } = await openServer()
+  let beside: ReadonlyArray<Times> | undefined
+  for (const rows of sizes) {
+    const times = await ofRows(server, rows)
+    tell(rows, times, beside)
+    beside ??= times
+  }
+} else {
+  const [rows = 0] = sizes.slice(-1)
+  tell(rows, await measure(given, TOKEN, rows))
+}
+report.save()
 process.exit(0)

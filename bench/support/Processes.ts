@@ -56,7 +56,9 @@ export const cpuOfDatabase = async (url: string): Promise<number> => {
   )
   const own = statOf(postmaster)
   const ended = (Number(own[13]) + Number(own[14])) * 10
-  return childrenOf(postmaster).reduce((sum, pid) => sum + cpuMillisOf(pid), cpuMillisOf(postmaster) + ended)
+  // A session may be over since its number was read.
+  const now = childrenOf(postmaster).map(cpuMillisOf).filter(Number.isFinite)
+  return now.reduce((sum, millis) => sum + millis, cpuMillisOf(postmaster) + ended)
 }
 
 /** What the nodes use: children of this process. */

@@ -21,7 +21,7 @@ export const openServer = async (
   exitOnSignals()
   process.once("SIGINT", () => process.exit(130))
   const { DATABASE_URL: given } = process.env
-  if (given !== undefined) return { url: given, postgres: undefined }
+  if (given !== undefined && given !== "") return { url: given, postgres: undefined }
   const folder = temporaryFolder("agentd-bench-")
   removedAtTheEnd(() => removeServer(folder))
   // Else each recovery takes seconds, for a file system with little else to do: a restart is to be a short one.

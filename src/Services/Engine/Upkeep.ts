@@ -19,7 +19,7 @@ const prunePauseMillis = 50
 const endedTokenMillis = 30 * 86_400_000
 const forgetAtOnce = 1000
 const snapshotMillis = 60_000
-/** A snapshot that is held for longer is told of: what changes often becomes slower to read from then on. */
+/** A snapshot that is held for longer is told of: old versions of rows fill the disk meanwhile. */
 const oldSnapshotSeconds = 900
 
 /** Looks after what no worker holds: ends what waited for people for too long, and forgets what is old. */
