@@ -10,13 +10,12 @@
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { writeFileSync } from "node:fs"
-import { loadavg } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { onDatabase } from "../test/support/Durability.ts"
 import { makeClient, runCommand, startServer } from "../test/support/Process.ts"
 import { cpuMillisOf, pin } from "./support/Cores.ts"
+import { openReport } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 
 const { values } = parseArgs({
@@ -40,6 +39,8 @@ interface Load {
   readonly path: string
   readonly body?: string
   readonly status: number
+  /** Of its requests a second. */
+  readonly goal: string
 }
 
 interface Measured {
@@ -137,15 +138,16 @@ const site = async (server: string) => {
   }
   const body = JSON.stringify({ ...agent, workspaceId })
   const loads: Record<string, Load> = {
-    get: { what: "GET agent", method: "GET", path: `/api/agents/${id}`, status: 200 },
+    get: { what: "GET agent", method: "GET", path: `/api/agents/${id}`, status: 200, goal: "≥ 0.9×" },
     list: {
       what: "list of 50 agents",
       method: "GET",
       path: `/api/agents?workspaceId=${full.id}&limit=50`,
-      status: 200
+      status: 200,
+      goal: "≥ 0.9×"
     },
-    post: { what: "POST agent", method: "POST", path: "/api/agents", body, status: 201 },
-    ready: { what: "/health/ready", method: "GET", path: "/health/ready", status: 200 }
+    post: { what: "POST agent", method: "POST", path: "/api/agents", body, status: 201, goal: "≥ 0.9×" },
+    ready: { what: "/health/ready", method: "GET", path: "/health/ready", status: 200, goal: "≥ 0.7×" }
   }
   const close = async () => {
     beside.stop()
@@ -186,18 +188,13 @@ await onDatabase(
   (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()`
 )
 
-const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
-const cell = ({ cpuMicros, perSecond }: Measured) =>
-  `${perSecond.toFixed(0)}/s, ${cpuMicros.toFixed(0)} µs CPU`
 const of = (rounds: ReadonlyArray<Measured>): Measured => ({
   perSecond: median(rounds.map((round) => round.perSecond)),
   cpuMicros: median(rounds.map((round) => round.cpuMicros))
 })
 
-const results: Array<object> = []
+const report = openReport("requests", values.json)
 try {
-  print("what", "agentd", "beside", "ratio")
-  print("---", "---", "---", "---")
   for (const name of values.only.split(",")) {
     const load = loads[name]
     if (load === undefined) throw new Error(`there is no ${name}`)
@@ -209,17 +206,12 @@ try {
       rounds.beside.push(await measure(beside, token, load, seconds))
     }
     const [ours, others] = [of(rounds.agentd), of(rounds.beside)]
-    const ratio = ours.perSecond / others.perSecond
-    print(
-      load.what,
-      cell(ours),
-      cell(others),
-      `${ratio.toFixed(2)}× req/s, ${(ours.cpuMicros / others.cpuMicros).toFixed(2)}× CPU`
-    )
-    results.push({ what: load.what, agentd: ours, beside: others, ratio, load: loadavg()[0], rounds })
+    const { goal, what } = load
+    report.row({ what, agentd: ours.perSecond, beside: others.perSecond, unit: "req/s", goal })
+    report.row({ what, agentd: ours.cpuMicros, beside: others.cpuMicros, unit: "µs CPU" })
   }
 } finally {
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`)
+  report.save()
   await close()
 }
 process.exit(0)

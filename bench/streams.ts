@@ -11,7 +11,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { readFileSync, writeFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { Agent, get } from "node:http"
 import { cpus, loadavg } from "node:os"
 import { join } from "node:path"
@@ -19,6 +19,7 @@ import { parseArgs } from "node:util"
 import { onDatabase, sleep } from "../test/support/Durability.ts"
 import { removedAtTheEnd } from "../test/support/PostgresServer.ts"
 import { runCommand, startServer } from "../test/support/Process.ts"
+import { openReport } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 import { fastFrames, pacedTokens, readTokens, type TokenReader } from "./support/TokenReader.ts"
 
@@ -40,7 +41,6 @@ const mostStreams = 1_000
 /** What does not answer at all counts as that. */
 const patienceMillis = 5_000
 
-const print = (...cells: ReadonlyArray<string | number>) => process.stdout.write(`| ${cells.join(" | ")} |\n`)
 const percentile = (all: ReadonlyArray<number>, share: number) =>
   [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN
 const micros = () => Number(process.hrtime.bigint() / 1000n)
@@ -211,7 +211,8 @@ const paced = async ({ baseUrl, pid, send }: Target, streams: number): Promise<M
   const limit = performance.now() + 20_000
   while (performance.now() < limit && whole.size < readers.length) await sleep(100)
   const isWhole = readers.map((reader) => whole.has(reader))
-  if (isWhole.includes(false)) print(`${isWhole.filter((is) => !is).length} streams had no end`)
+  if (isWhole.includes(false))
+    process.stderr.write(`${isWhole.filter((is) => !is).length} streams had no end\n`)
   for (const { leave } of readers) leave()
   let [arrived, frames, told] = [0, 0, 0]
   const delays: Array<number> = []
@@ -235,8 +236,6 @@ const paced = async ({ baseUrl, pid, send }: Target, streams: number): Promise<M
 }
 
 const median = (all: ReadonlyArray<number>) => percentile(all, 0.5)
-const shown = (value: number) => (value >= 100 ? value.toFixed(0) : value.toFixed(1))
-const rows: Array<{ readonly what: string; readonly agentd: number; readonly beside: number }> = []
 
 /** Each in turns, so that both have the same minutes; of the rounds, the median. */
 const phase = async (title: string, measure: (target: Target) => Promise<Measured>) => {
@@ -244,18 +243,17 @@ const phase = async (title: string, measure: (target: Target) => Promise<Measure
   for (let round = 0; round < rounds; round++) {
     for (const target of targets) seen[target.name].push(await measure(target))
   }
-  const row = (what: string, of: (measured: Measured) => number) => {
+  const row = (what: string, unit: string | undefined, of: (measured: Measured) => number) => {
     const [agentd, beside] = [median(seen.agentd.map(of)), median(seen.beside.map(of))]
     if (Number.isNaN(agentd)) return
-    rows.push({ what: `${title}: ${what}`, agentd, beside })
-    print(`${title}: ${what}`, shown(agentd), shown(beside), `${(agentd / beside).toFixed(2)} ×`)
+    report.row({ what: `${title}: ${what}`, agentd, beside, unit })
   }
-  row("tokens/s", (measured) => measured.perSecond)
-  row("CPU a token, µs", (measured) => measured.cpuMicros)
-  row("events a token", ({ frames }) => frames)
-  row("delay p50, ms", ({ delays }) => percentile(delays, 0.5))
-  row("delay p99, ms", ({ delays }) => percentile(delays, 0.99))
-  row("/health/live p99, ms", ({ health }) => percentile(health, 0.99))
+  row("tokens", "per s", (measured) => measured.perSecond)
+  row("CPU a token", "µs", (measured) => measured.cpuMicros)
+  row("events a token", undefined, ({ frames }) => frames)
+  row("delay", "ms p50", ({ delays }) => percentile(delays, 0.5))
+  row("delay", "ms p99", ({ delays }) => percentile(delays, 0.99))
+  row("/health/live", "ms p99", ({ health }) => percentile(health, 0.99))
 }
 
 const load = () => loadavg()[0]?.toFixed(1)
@@ -265,16 +263,13 @@ process.stdout.write(`Node.js ${process.versions.node}; ${cpus().length} × ${cp
 for (const target of targets) {
   for (let n = 0; n < 3; n++) await fast(target, 5_000)
 }
-print("what", "agentd", "beside", "ratio")
-print("---", "---", "---", "---")
+const report = openReport("streams", values.json)
 if (only.has("fast")) await phase(`fast model, ${fastStreams} streams`, (target) => fast(target, fastTokens))
 for (const streams of [...only].map(Number).filter((count) => count > 0)) {
   await phase(`${streams} streams × ${perSecond}/s`, (target) => paced(target, streams))
 }
 process.stdout.write(`\nload ${load()} after\n`)
-if (values.json !== undefined) {
-  writeFileSync(values.json, JSON.stringify({ bench: "streams", node: process.versions.node, rows }, null, 2))
-}
+report.save()
 
 await server.stop(profile === undefined ? "SIGKILL" : "SIGTERM")
 await onDatabase(`${postgres}/postgres`, (sql) => sql`drop database if exists ${sql(name)} with (force)`)

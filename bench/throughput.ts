@@ -9,11 +9,11 @@
  * THROUGHPUT_CLIENTS (64). With pg_stat_statements in shared_preload_libraries statements are counted as well.
  */
 import { randomBytes } from "node:crypto"
-import { writeFileSync } from "node:fs"
 import { makeAccount, makeNodes, onDatabase, sleep } from "../test/support/Durability.ts"
 import { startBeside } from "./support/Beside.ts"
 import { makePoster } from "./support/Poster.ts"
 import { cpuMillisOf, cpuOfDatabase } from "./support/Processes.ts"
+import { openReport } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 import { buffersOfFinish, heldSnapshot } from "./support/Snapshot.ts"
 
@@ -33,11 +33,7 @@ const wants = (part: string) => {
 const prompt = "call current_time {}"
 const { url: server } = await openServer()
 
-const table: Array<Record<string, string>> = []
-const print = (what: string, agentd: string, beside = "", ratio = "") => {
-  table.push({ what, agentd, beside, ratio })
-  process.stdout.write(`| ${what} | ${agentd} | ${beside} | ${ratio} |\n`)
-}
+const report = openReport("runs", json)
 const median = (values: ReadonlyArray<number>) =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
@@ -195,23 +191,21 @@ const rate = async () => {
       }
     }
     const of = (name: keyof typeof subjects, key: keyof Round) => median(found[name].map((each) => each[key]))
-    const row = (what: string, key: keyof Round, digits: number, unit: string) => {
-      const others = of("beside", key)
+    const row = (what: string, key: keyof Round, unit?: string, goal?: string) => {
+      const beside = of("beside", key)
       for (const [name, where] of [
         ["one", "1 workspace"],
         ["many", "16 workspaces"]
       ] as const) {
-        const own = of(name, key)
-        const ratio = `${(own / others).toFixed(2)}×`
-        print(`${what}, ${where}`, own.toFixed(digits) + unit, others.toFixed(digits) + unit, ratio)
+        report.row({ what: `${what}, ${where}`, agentd: of(name, key), beside, unit, goal })
       }
     }
-    row("3-step runs with their POST", "perSecond", 0, "/s")
-    row("their POSTs", "postsPerSecond", 0, "/s")
-    row("CPU of the server per run", "cpu", 2, " ms")
-    row("CPU of the database per run", "database", 2, " ms")
-    row("statements per run", "statements", 2, "")
-    row("commits per run", "commits", 2, "")
+    row("3-step runs with their POST", "perSecond", "runs/s", "≥ 1×")
+    row("their POSTs", "postsPerSecond", "req/s")
+    row("CPU of the server per run", "cpu", "ms")
+    row("CPU of the database per run", "database", "ms")
+    row("statements per run", "statements")
+    row("commits per run", "commits")
   } finally {
     await agentd.close()
     await beside.close()
@@ -225,11 +219,11 @@ const snapshot = async () => {
     await round(subject)
     const before = await buffersOfFinish(agentd.url)
     const held = await heldSnapshot(agentd.url)
-    print("buffers of a `finish` before a snapshot is held", before.toFixed(0))
+    report.row({ what: "buffers of a `finish` before a snapshot is held", agentd: before })
     for (let n = 1; n <= rounds; n++) {
       const { perSecond } = await round(subject)
-      const buffers = await buffersOfFinish(agentd.url)
-      print(`after ${n * runs} runs while it is held (${perSecond.toFixed(0)}/s)`, buffers.toFixed(0))
+      const what = `after ${n * runs} runs while it is held, beside before (${perSecond.toFixed(0)}/s)`
+      report.row({ what, agentd: await buffersOfFinish(agentd.url), beside: before })
     }
     await held.end()
   } finally {
@@ -237,8 +231,7 @@ const snapshot = async () => {
   }
 }
 
-process.stdout.write("| what | agentd | beside | ratio |\n| --- | --- | --- | --- |\n")
 if (wants("rate")) await rate()
 if (wants("snapshot")) await snapshot()
-if (json !== undefined) writeFileSync(json, `${JSON.stringify(table, null, 2)}\n`)
+report.save()
 process.exit(0)
