@@ -112,18 +112,41 @@ export const auditLost = Metric.counter("audit_entries_lost_total", {
   incremental: true
 })
 
+/**
+ * The series of a metric by the values of these attributes, of which there are few: to name one takes longer than to
+ * count, and so it is named once.
+ */
+export const seriesOf = <Input, State, const Names extends ReadonlyArray<string>>(
+  metric: Metric.Metric<Input, State>,
+  ...names: Names
+) => {
+  const known = new Map<string, Metric.Metric<Input, State>>()
+  return (...values: { readonly [Index in keyof Names]: string }): Metric.Metric<Input, State> => {
+    const key = values.join("\n")
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const made = Metric.withAttributes(
+      metric,
+      Object.fromEntries(names.map((name, index) => [name, values[index] ?? ""]))
+    )
+    known.set(key, made)
+    return made
+  }
+}
+
+const finishedOf = seriesOf(runsFinished, "status")
+const endedOf = seriesOf(turnsFinished, "ending")
+
 /** That runs of a kind have ended: told once of each, by whoever has brought it to its end. */
 export const countEnds = (
   kind: RunKind,
   status: Extract<RunStatus, "COMPLETED" | "FAILED" | "CANCELLED">,
   times = 1
-): Effect.Effect<void> => {
-  const ended =
-    kind === "task"
-      ? Metric.withAttributes(runsFinished, { status })
-      : Metric.withAttributes(turnsFinished, { ending: status === "COMPLETED" ? "done" : "error" })
-  return Metric.update(ended, times)
-}
+): Effect.Effect<void> =>
+  Metric.update(
+    kind === "task" ? finishedOf(status) : endedOf(status === "COMPLETED" ? "done" : "error"),
+    times
+  )
 
 /** A series of these attributes is read where it is, whenever somebody looks, until the scope closes. */
 export const observe = (

@@ -112,21 +112,12 @@ const goneStatus = 499
 
 const measure = (method: string, status: number, millis: number) =>
   Effect.andThen(
-    Metric.update(requestsOf(method, status), 1),
+    Metric.update(requestsOf(method, String(status)), 1),
     Metric.update(Metrics.httpSeconds, millis / 1000)
   )
 
-/** By method, which the parser of HTTP knows, and status: to name a series takes longer than to count. */
-const series = new Map<string, typeof Metrics.httpRequests>()
-
-const requestsOf = (method: string, status: number): typeof Metrics.httpRequests => {
-  const name = `${method} ${status}`
-  const known = series.get(name)
-  if (known !== undefined) return known
-  const made = Metric.withAttributes(Metrics.httpRequests, { method, status: String(status) })
-  series.set(name, made)
-  return made
-}
+/** Methods are those that the parser of HTTP knows. */
+const requestsOf = Metrics.seriesOf(Metrics.httpRequests, "method", "status")
 
 /** Answers of more than 1 KiB, but for streams: what is compressed is held back until there is enough of it. */
 const isCompressible = (contentType: string): boolean =>

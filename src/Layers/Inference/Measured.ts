@@ -7,7 +7,10 @@ import type { InferenceError, InferenceEvent } from "../../Schemas/Inference.ts"
 import type { Provider } from "../../Schemas/ProviderKey.ts"
 import { monotonicMillis } from "../../Services/CurrentTime.ts"
 import type { Model } from "../../Services/Inference.ts"
-import { modelSeconds, modelTokens } from "../../Services/Metrics.ts"
+import { modelSeconds, modelTokens, seriesOf } from "../../Services/Metrics.ts"
+
+const secondsOf = seriesOf(modelSeconds, "provider", "outcome")
+const tokensOf = seriesOf(modelTokens, "provider", "direction")
 
 type Finish = Extract<InferenceEvent, { type: "finish" }>
 
@@ -26,7 +29,7 @@ export const measured =
           Stream.onExit((exit) =>
             Effect.flatMap(monotonicMillis, (at) => {
               const outcome = outcomeOf(exit, finish)
-              const seconds = Metric.withAttributes(modelSeconds, { provider, outcome })
+              const seconds = secondsOf(provider, outcome)
               return Effect.andThen(
                 Metric.update(seconds, (at - since) / 1000),
                 finish === undefined ? Effect.void : countTokens(provider, finish)
@@ -45,9 +48,8 @@ const outcomeOf = (exit: Exit.Exit<unknown, InferenceError>, finish: Finish | un
 }
 
 const countTokens = (provider: Provider, { usage }: Finish) => {
-  const tokens = (direction: string) => Metric.withAttributes(modelTokens, { provider, direction })
   return Effect.andThen(
-    Metric.update(tokens("input"), usage.inputTokens),
-    Metric.update(tokens("output"), usage.outputTokens)
+    Metric.update(tokensOf(provider, "input"), usage.inputTokens),
+    Metric.update(tokensOf(provider, "output"), usage.outputTokens)
   )
 }

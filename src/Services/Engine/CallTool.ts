@@ -11,7 +11,7 @@ import { isSameTool, type ToolBinding } from "../../Schemas/ToolBinding.ts"
 import { noToolNamed } from "../../Schemas/ToolName.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import { whileOurs } from "../Lease.ts"
-import { toolSeconds } from "../Metrics.ts"
+import { seriesOf, toolSeconds } from "../Metrics.ts"
 import type { Tool } from "../ToolSource.ts"
 import type { Toolbox } from "./Toolbox.ts"
 
@@ -83,17 +83,7 @@ const measured = ({ binding, call }: Tool, { arguments: given }: ToolCall) =>
     )
   )
 
-/** By source and outcome, of which there are few: to name a series takes longer than to count. */
-const series = new Map<string, typeof toolSeconds>()
-
-const secondsOf = (source: string, outcome: string): typeof toolSeconds => {
-  const name = `${source} ${outcome}`
-  const known = series.get(name)
-  if (known !== undefined) return known
-  const made = Metric.withAttributes(toolSeconds, { source, outcome })
-  series.set(name, made)
-  return made
-}
+const secondsOf = seriesOf(toolSeconds, "source", "outcome")
 
 const outcomeOf = (exit: Exit.Exit<unknown, { readonly _tag: string }>): string => {
   if (Exit.isSuccess(exit)) return "ok"
