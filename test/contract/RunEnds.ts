@@ -110,6 +110,26 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect(
+      "writes an end for the latest execution alone, whichever of a worker end at the same time",
+      () =>
+        Effect.gen(function* () {
+          const { a, claimOne, find, runs, takeOver, workspaceId } = yield* subject
+          yield* makeRuns(workspaceId, 1)
+          const lost = executionOf(a, yield* claimOne(a, 0))
+          const [again] = yield* takeOver(a)
+          const latest = executionOf(a, again ?? assert.fail("nothing was taken over"))
+          const ends = yield* Effect.all(
+            [runs.finish(lost, failed, times), runs.finish(latest, completed, times)],
+            {
+              concurrency: "unbounded"
+            }
+          )
+          assert.deepStrictEqual(ends, [false, true])
+          assert.strictEqual((yield* find(latest.id)).status, "COMPLETED")
+        })
+    )
+
     it.effect("writes no end for an execution that lost the run, or never had it", () =>
       Effect.gen(function* () {
         const { a, b, claimOne, find, runs, takeOver, workspaceId } = yield* subject

@@ -56,6 +56,24 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect(
+      "keeps a step of the latest execution alone, whichever of a worker write at the same time",
+      () =>
+        Effect.gen(function* () {
+          const { a, claim, journal, steps, takeOver } = yield* subject
+          const lost = yield* claim(a, 0)
+          const latest = yield* takeOver(a)
+          const written = yield* Effect.all(
+            [journal.record(lost, 0, tool("lost")), journal.record(latest, 1, model)],
+            {
+              concurrency: "unbounded"
+            }
+          )
+          assert.deepStrictEqual(written, [false, true])
+          assert.deepStrictEqual(yield* steps, [[1, model]])
+        })
+    )
+
     it.effect("keeps steps that finish out of order under their index", () =>
       Effect.gen(function* () {
         const { a, claim, journal, steps } = yield* subject

@@ -66,16 +66,16 @@ const recordTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
     select id, index, step, epoch, worked_millis from owner
     on conflict (run_id, index) do update set epoch = excluded.epoch
       where run_steps.epoch = excluded.epoch
-    returning run_id as id
+    returning run_id as id, epoch
   ), answered as (
     update runs set answered_by = owner.answered_by
-    from owner join kept using (id)
+    from owner join kept using (id, epoch)
     where runs.id = owner.id and owner.answered_by is not null
       and runs.answered_by is distinct from owner.answered_by
   )${keepingEach(sql, "owner", "kept")}
-  select id from kept`
+  select id, epoch from kept`
 
-const written = rows(Schema.Struct({ id: RunId }))
+const written = rows(Schema.Struct({ id: RunId, epoch: Schema.Int }))
 
 const Kept = Schema.Struct({ index: Schema.Int, step: JournalStep, workedMillis: Schema.Int })
 const kept = rows(Kept)
@@ -115,8 +115,8 @@ export const layer = Layer.effect(
             )
           ),
           (found) => {
-            const ids = new Set(found.map(({ id }) => id))
-            return given.map(({ execution }) => (ids.has(execution.id) ? true : undefined))
+            const epochs = new Map(found.map(({ epoch, id }) => [id, epoch]))
+            return given.map(({ execution: { epoch, id } }) => (epochs.get(id) === epoch ? true : undefined))
           }
         ),
       alone: (given) => query(returnedRow(recordOne(sql, given)))

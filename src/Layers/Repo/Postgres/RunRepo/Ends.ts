@@ -12,7 +12,7 @@ import { keeping, keepingEach, toBatches } from "../EventBatches.ts"
 import * as Joined from "../Joined.ts"
 import { firstRow, returnedRow, rows } from "../Rows.ts"
 
-const ids = rows(Schema.Struct({ id: RunId }))
+const endings = rows(Schema.Struct({ id: RunId, epoch: Schema.Int }))
 const cancelled = firstRow(Schema.Struct({ kind: RunKind }))
 
 interface Ending {
@@ -64,9 +64,9 @@ const endTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
       first_token_at = coalesce(runs.first_token_at, locked.first_token_at),
       finished_at = locked.at, updated_at = locked.at
     from locked where runs.id = locked.id
-    returning runs.id
+    returning runs.id, runs.epoch
   )${keepingEach(sql, "locked", "ended")}
-  select id from ended`
+  select id, epoch from ended`
 
 /** How runs end. */
 export const make = Effect.fnUntraced(function* ({ change, query, sql }: Database["Service"]) {
@@ -74,19 +74,19 @@ export const make = Effect.fnUntraced(function* ({ change, query, sql }: Databas
     { query, sql },
     {
       lengthOf: ({ text }: Ending & { readonly text: string }) => text.length,
-      together: (endings) =>
+      together: (given) =>
         Effect.map(
           query(
-            ids(
+            endings(
               endTogether(
                 sql,
-                endings.map(({ text }) => text)
+                given.map(({ text }) => text)
               )
             )
           ),
           (found) => {
-            const ended = new Set(found.map(({ id }) => id))
-            return endings.map(({ execution }) => (ended.has(execution.id) ? true : undefined))
+            const ended = new Map(found.map(({ epoch, id }) => [id, epoch]))
+            return given.map(({ execution: { epoch, id } }) => (ended.get(id) === epoch ? true : undefined))
           }
         ),
       alone: (ending) => query(returnedRow(end(sql, ending)))
