@@ -91,16 +91,13 @@ const happen = Effect.fnUntraced(function* (
       )
     case 7: {
       const { agentId, id, projectId } = given
-      return yield* sqlOf(
-        (sql) => sql`
+      // What it names may just be removed.
+      return yield* Effect.ignore(
+        sqlOf(
+          (sql) => sql`
           update runs set project_id = ${projectId}, agent_id = ${agentId}, status = 'FAILED'
           where id in (select id from runs where workspace_id = ${workspaceId} and id < ${id} order by id desc limit 1)
             and (agent_id is null or ${agentId}::text is not null) and (project_id is null or ${projectId}::text is not null)`
-      ).pipe(
-        // As an insert is: the agent may have been removed meanwhile.
-        Effect.catchIf(
-          ({ reason }) => reason._tag === "ConstraintError",
-          () => Effect.void
         )
       )
     }
@@ -203,6 +200,31 @@ const suite = () => {
         sqlOf((sql) => sql`select count(*)::int from run_count_changes`)
       )
       assert.deepStrictEqual(left, { count: 0 })
+    })
+  )
+
+  it.live("miss nothing of a transaction that is the latest of all when what it wrote is looked for", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(2)
+      const workspaceId = yield* on(0, makeWorkspace)
+      const [isIn, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const insert = Effect.flatMap(RunRepo, (runs) => runs.insert(newRun(workspaceId)))
+      const held = Effect.flatMap(Transaction, ({ atomically }) =>
+        atomically(
+          Effect.andThen(insert, Deferred.succeed(isIn, undefined)).pipe(
+            Effect.andThen(Deferred.await(mayEnd))
+          )
+        )
+      )
+      const late = yield* Effect.forkChild(on(1, held))
+      yield* Deferred.await(isIn)
+      yield* on(0, Effect.repeat(fold, { times: 4 }))
+      yield* Deferred.succeed(mayEnd, undefined)
+      yield* Fiber.join(late)
+      assert.strictEqual(yield* on(0, totalOf(workspaceId)), 1)
+      yield* on(0, requireRight)
+      yield* on(0, foldAll)
+      yield* on(0, requireRight)
     })
   )
 

@@ -40,7 +40,6 @@ export const indexes = {
 }
 
 export const statements = [
-  // What is dropped keeps everybody out: first, so that nobody is waited for who waits for this.
   `drop index runs_of_agent, runs_of_cron_job, runs_active_of_cron_job`,
   ...Object.entries(indexes).map(([name, definition]) => `create index if not exists ${name} ${definition}`),
   `create index memory_entries_by_category on memory_entries (workspace_id, category, created_at, id)`,
@@ -103,17 +102,15 @@ export const statements = [
   `create function fold_run_counts() returns bigint language plpgsql as $$
     declare
       newest bigint;
-      before xid8;
       state run_count_folds;
       folded bigint := 0;
     begin
       select last_value into newest from run_count_changes_id_seq where is_called;
       if newest is null then return 0; end if;
-      -- A snapshot of its own: whoever was given one of these ids has begun before it.
-      select pg_snapshot_xmax(pg_current_snapshot()) into before;
+      -- From here on this has a number of its own: whoever was given one of these ids has a lower one.
       select * into state from run_count_folds for update skip locked;
       if not found then
-        insert into run_count_folds (folded_to, next_to, next_before) values (0, newest, before)
+        insert into run_count_folds (folded_to, next_to, next_before) values (0, newest, pg_current_xact_id())
           on conflict do nothing;
         return 0;
       end if;
@@ -135,7 +132,8 @@ export const statements = [
         )
         select count(*) into folded from taken;
       end if;
-      update run_count_folds set folded_to = greatest(folded_to, next_to), next_to = newest, next_before = before;
+      update run_count_folds set folded_to = greatest(folded_to, next_to), next_to = newest,
+        next_before = pg_current_xact_id();
       return folded;
     end $$`,
   // Counts all anew. Whoever changes runs is kept out till the end.
@@ -145,7 +143,6 @@ export const statements = [
       delete from run_counts;
       delete from run_count_changes;
       delete from run_count_folds;
-      perform setval('run_count_changes_id_seq', 1, false);
       insert into run_counts (${key}, ${all}) ${summed(`
         select ${key}, ${columns
           .map((column) =>
