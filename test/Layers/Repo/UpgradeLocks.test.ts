@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import type { SqlClient } from "effect/sql/SqlClient"
 import * as Migrations from "../../../src/Layers/Repo/Postgres/Migrations.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { eventually } from "../../support/Until.ts"
@@ -24,7 +25,8 @@ const waits = Effect.flatMap(PgClient, (sql) =>
 const meanwhile = (first: string, second: string) =>
   Effect.gen(function* () {
     const url = yield* Postgres.emptyDatabase
-    const on = <A, E>(work: Effect.Effect<A, E, PgClient>) => Effect.provide(work, Postgres.client(url))
+    const on = <A, E>(work: Effect.Effect<A, E, PgClient | SqlClient>) =>
+      Effect.provide(work, Postgres.client(url))
     yield* on(
       Effect.flatMap(PgClient, (sql) =>
         sql.unsafe(`do $once$ begin execute $dump$ ${dump} $dump$; end $once$`)
