@@ -43,15 +43,25 @@ const meaningsOf = ({ nodes, references }: Source): Meanings => {
   return meanings
 }
 
-/** A function of a package, as `effect/Layer.provide`, however it is named here. */
-const functionOf = (node: Node | undefined, meanings: Meanings): string | undefined => {
+/**
+ * A function of a package, as `effect/Layer.provide`, however it is named here; none for a name that is given its own
+ * value in another block.
+ */
+const functionOf = (
+  node: Node | undefined,
+  meanings: Meanings,
+  seen: ReadonlySet<string> = new Set()
+): string | undefined => {
   if (node?.type === "MemberExpression") {
     const meaning = meanings.get(nameOf(at(node, "object")[0]) ?? "")?.[0]
     const isModule = meaning?.kind === "imported" && !meaning.isRelative && meaning.name === everything
     return isModule ? `${meaning.target}.${nameOf(at(node, "property")[0])}` : undefined
   }
-  const meaning = meanings.get(nameOf(node) ?? "")?.[0]
-  if (meaning?.kind === "given") return functionOf(meaning.node, meanings)
+  const name = nameOf(node) ?? ""
+  const meaning = meanings.get(name)?.[0]
+  if (meaning?.kind === "given") {
+    return seen.has(name) ? undefined : functionOf(meaning.node, meanings, new Set([...seen, name]))
+  }
   return meaning === undefined || meaning.isRelative ? undefined : `${meaning.target}.${meaning.name}`
 }
 
