@@ -21,6 +21,8 @@ import { layerScriptedInference, makeGate, makeTenant, ScriptedModel, says } fro
 import { eventually } from "../../support/Until.ts"
 
 const sessions = 10
+/** Of them two are shared (Sessions.ts). */
+const reservable = sessions - 2
 /** Much longer than anything takes here, and much shorter than it takes a session that nobody uses to be closed. */
 const soonMillis = 120_000
 
@@ -35,11 +37,11 @@ const count = Effect.flatMap(UserRepo, (users) => users.count)
 const succeeds = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.result(effect), ({ _tag }) => _tag === "Success")
 
-/** All sessions that the node may have are open, and made under the rule of now. */
+/** All sessions that the node may have for itself are open, and made under the rule of now. */
 const openAll = Effect.gen(function* () {
   const sql = yield* PgClient
   yield* eventually(succeeds(count), "it reads")
-  yield* Effect.scoped(Effect.replicateEffect(sql.reserve, sessions))
+  yield* Effect.scoped(Effect.replicateEffect(sql.reserve, reservable))
 })
 
 const suite = () => {
