@@ -6,11 +6,14 @@ import { TestClock } from "effect/testing"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import { DatabaseHealth } from "../../src/Services/DatabaseHealth.ts"
+import * as Engine from "../../src/Services/Engine.ts"
 import * as RequestFacts from "../../src/Services/RequestFacts.ts"
 import { rightsMillis } from "../../src/Services/Rights.ts"
+import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { layerNode } from "../support/Backends.ts"
 import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
 import { makeTenant } from "../support/Service.ts"
+import { eventually } from "../support/Until.ts"
 import { dataOf, makeWeb } from "../support/Web.ts"
 
 /**
@@ -109,5 +112,54 @@ describe("statements of a request", () => {
       }
       assert.deepStrictEqual(found, expected)
     }).pipe(Effect.provide(served))
+  )
+})
+
+/** By what they are known, and how many there are of each; the looks for work of a node are none of a run. */
+const ofRun = {
+  made: [/insert into "?runs"? /, 1],
+  connectors: [/from connectors /, 1],
+  "provider keys": [/from provider_keys /, 1],
+  steps: [/insert into run_steps /, 3],
+  end: [/set status = \S*status, output/, 1]
+} as const
+/** What this test asks itself. */
+const isList = (text: string) => text.includes("run_counts")
+const isLook = (text: string) => text.includes("full_owners")
+
+describe("statements of a run", () => {
+  it.effect("of three steps, with the request that makes it, are seven", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      yield* Layer.build(Engine.layerTasks)
+      const statuses = Effect.map(
+        RunRepo.use((runs) => runs.list({ workspaceId, limit: 100, offset: 0 })),
+        ({ runs }) => runs.map(({ status }) => status)
+      )
+      const execute = Effect.gen(function* () {
+        asked.length = 0
+        const json = { workspaceId, prompt: "call current_time {}" }
+        const answer = yield* send("POST", "/api/tasks", { token, json })
+        assert.strictEqual(answer.status, 201, answer.text)
+        const begun = asked.slice()
+        yield* eventually(
+          Effect.map(statuses, (all) => all.every((status) => status === "COMPLETED")),
+          "the run is over"
+        )
+        return [...begun, ...asked.slice(begun.length).filter((text) => !isList(text))]
+      })
+      // The first with what a start looks for, and with who calls.
+      yield* execute
+      const texts = (yield* execute).filter((text) => !isLook(text))
+      for (const [kind, [pattern, count]] of Object.entries(ofRun)) {
+        assert.lengthOf(
+          texts.filter((text) => pattern.test(text)),
+          count,
+          kind
+        )
+      }
+      assert.lengthOf(texts, 7)
+    }).pipe(Effect.scoped, Effect.provide(served))
   )
 })
