@@ -1,6 +1,7 @@
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Latch from "effect/Latch"
@@ -46,6 +47,14 @@ export const relayed = <A, B = never>(
     if (taken !== undefined) relay.taken(taken as (batch: ReadonlyArray<A | B>) => void)
     return Effect.andThen(begin(relay), beginOf<A | B>(source)(relay))
   })
+
+/** The same, begun and read in this context, whoever reads it. */
+export const within = <A>(source: Stream.Stream<A>, context: Context.Context<never>): Stream.Stream<A> =>
+  made<A>((relay) =>
+    Effect.flatMap(Effect.scope, (scope) =>
+      Effect.provideContext(beginOf(source)(relay), Context.add(context, Scope.Scope, scope))
+    )
+  )
 
 /** A stream of what a feed tells, to its end. Reading it a second time is not supported. */
 export const fed = <A>(feed: Feed<A>): Stream.Stream<A> =>

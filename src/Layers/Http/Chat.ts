@@ -20,9 +20,9 @@ export const layer = HttpApiBuilder.group(
     const chat = yield* Chat
     return handlers.handleAll({
       send: ({ payload }) =>
-        Effect.map(
+        Effect.flatMap(
           Effect.flatMap(CurrentUser, (user) => chat.send(user, payload)),
-          (events) => answer(eventStream(events))
+          (events) => answer((context) => eventStream(events, context))
         ),
       list: ({ query }) => data((user) => chat.list(user, query)),
       get: ({ params, query }) =>

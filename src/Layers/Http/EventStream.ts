@@ -1,11 +1,12 @@
 import type * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { eventStreamType } from "../../Api/EventStream.ts"
 import { errorEvent } from "../../Schemas/ChatEvent.ts"
 import type { NumberedEvent } from "../../Schemas/RunEvent.ts"
-import { relayed } from "../../Services/Relay.ts"
+import { relayed, within } from "../../Services/Relay.ts"
 import { type Heard, whenSilent } from "../../Services/Silence.ts"
 
 const silenceMillis = 10_000
@@ -19,8 +20,10 @@ type Silence = typeof silence
  * that says nothing of the cause, and has the id of the event before it so that none is passed over
  * (CONTRACT.md section 7).
  */
-export const eventStream = (events: Stream.Stream<NumberedEvent>): Stream.Stream<Uint8Array> =>
-  Stream.suspend(() => frames(events, 0))
+export const eventStream = (
+  events: Stream.Stream<NumberedEvent>,
+  context: Context.Context<never> = Context.empty()
+): Stream.Stream<Uint8Array> => Stream.suspend(() => frames(events, 0, context))
 
 /**
  * The same for who goes on behind the event `after`. It begins with a comment: the head of an answer goes out
@@ -28,21 +31,33 @@ export const eventStream = (events: Stream.Stream<NumberedEvent>): Stream.Stream
  */
 export const resumedEventStream = (
   events: Stream.Stream<NumberedEvent>,
-  after: number
+  after: number,
+  context: Context.Context<never> = Context.empty()
 ): Stream.Stream<Uint8Array> =>
   Stream.concat(
     Stream.succeed(Buffer.from(comment)),
-    Stream.suspend(() => frames(events, after))
+    Stream.suspend(() => frames(events, after, context))
   )
 
-/** As it is: what the package would encode gets its context anew with each piece. */
-export const answer = (body: Stream.Stream<Uint8Array>) =>
-  HttpServerResponse.stream(body, {
-    contentType: eventStreamType,
-    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
-  })
+/**
+ * What is read and logged for it is so in the context of its request, given once: what the package would encode gets its
+ * context anew with each piece.
+ */
+export const answer = (body: (context: Context.Context<never>) => Stream.Stream<Uint8Array>) =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.succeed(
+      HttpServerResponse.stream(body(context), {
+        contentType: eventStreamType,
+        headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+      })
+    )
+  )
 
-const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Stream<Uint8Array> => {
+const frames = (
+  events: Stream.Stream<NumberedEvent>,
+  after: number,
+  context: Context.Context<never>
+): Stream.Stream<Uint8Array> => {
   let lastId = after
 
   const frame = (told: NumberedEvent | Silence) => {
@@ -56,7 +71,7 @@ const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Str
   }
   const broken = (cause: Cause.Cause<never>) =>
     Effect.as(
-      Effect.logError("a chat stream failed", cause),
+      Effect.provideContext(Effect.logError("a chat stream failed", cause), context),
       Buffer.from(frame({ id: lastId, event: errorEvent("internal_error", "internal error") }))
     )
 
@@ -64,7 +79,7 @@ const frames = (events: Stream.Stream<NumberedEvent>, after: number): Stream.Str
     Effect.clockWith((clock) => {
       let heard: Heard["heard"] | undefined
       const told = relayed<NumberedEvent, Silence>(
-        events,
+        within(events, context),
         ({ say }) =>
           Effect.acquireRelease(
             Effect.sync(() => {

@@ -25,11 +25,11 @@ export const layer = HttpApiBuilder.group(
       cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),
       events: ({ headers, params }) => {
         const after = headers["last-event-id"] ?? 0
-        return Effect.map(
+        return Effect.flatMap(
           Effect.flatMap(CurrentUser, (user) => runs.events(user, params.id, after)),
           Option.match({
-            onNone: () => undefined,
-            onSome: (events) => answer(resumedEventStream(events, after))
+            onNone: () => Effect.undefined,
+            onSome: (events) => answer((context) => resumedEventStream(events, after, context))
           })
         )
       }
