@@ -21,6 +21,7 @@ import * as Remote from "../src/Layers/Repo/Postgres/Remote.ts"
 import { Settings } from "../src/Services/Settings.ts"
 import { onDatabase, sleep } from "../test/support/Durability.ts"
 import type { Done, Order } from "./support/EventNode.ts"
+import { quantile } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 
 const { values } = parseArgs({
@@ -43,9 +44,6 @@ const versions =
         ["this", own],
         ["other", resolve(values.node)]
       ]
-
-const percentile = (all: ReadonlyArray<number>, share: number) =>
-  [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN
 
 const { url: server } = await openServer()
 
@@ -118,8 +116,8 @@ const measure = async (version: string, file: string, runs: number) => {
     read: read.events,
     executingMicrosPerEvent: (executed.cpuMillis * 1_000) / executed.events,
     readingMicrosPerEvent: (read.cpuMillis * 1_000) / read.events,
-    delayP50: percentile(read.delays, 0.5),
-    delayP99: percentile(read.delays, 0.99),
+    delayP50: quantile(read.delays, 0.5),
+    delayP99: quantile(read.delays, 0.99),
     load: loadavg()[0]
   }
 }

@@ -15,6 +15,7 @@ import { parseArgs } from "node:util"
 import { onDatabase } from "../test/support/Durability.ts"
 import { makeClient, runCommand, startServer } from "../test/support/Process.ts"
 import { cpuMillisOf, pin } from "./support/Cores.ts"
+import { median } from "./support/Laws.ts"
 import { openReport } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 
@@ -64,8 +65,6 @@ const headersOf = (token: string, body: string | undefined) => ({
   "accept-encoding": "identity",
   ...(body !== undefined && { "content-type": "application/json" })
 })
-
-const median = (of: ReadonlyArray<number>) => [...of].sort((a, b) => a - b)[Math.floor(of.length / 2)] ?? 0
 
 const measure = async (
   { baseUrl, pid }: { readonly baseUrl: string; readonly pid: number },

@@ -19,7 +19,8 @@ import { parseArgs } from "node:util"
 import { onDatabase, sleep } from "../test/support/Durability.ts"
 import { removedAtTheEnd } from "../test/support/PostgresServer.ts"
 import { runCommand, startServer } from "../test/support/Process.ts"
-import { openReport } from "./support/Report.ts"
+import { median } from "./support/Laws.ts"
+import { openReport, quantile } from "./support/Report.ts"
 import { openServer } from "./support/Server.ts"
 import { fastFrames, pacedTokens, readTokens, type TokenReader } from "./support/TokenReader.ts"
 
@@ -41,8 +42,6 @@ const mostStreams = 1_000
 /** What does not answer at all counts as that. */
 const patienceMillis = 5_000
 
-const percentile = (all: ReadonlyArray<number>, share: number) =>
-  [...all].sort((a, b) => a - b)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN
 const micros = () => Number(process.hrtime.bigint() / 1000n)
 
 const onCore = (core: number, pid: number) => {
@@ -235,8 +234,6 @@ const paced = async ({ baseUrl, pid, send }: Target, streams: number): Promise<M
   }
 }
 
-const median = (all: ReadonlyArray<number>) => percentile(all, 0.5)
-
 /** Each in turns, so that both have the same minutes; of the rounds, the median. */
 const phase = async (title: string, measure: (target: Target) => Promise<Measured>) => {
   const seen = { agentd: [] as Array<Measured>, beside: [] as Array<Measured> }
@@ -251,9 +248,9 @@ const phase = async (title: string, measure: (target: Target) => Promise<Measure
   row("tokens", "per s", (measured) => measured.perSecond)
   row("CPU a token", "µs", (measured) => measured.cpuMicros)
   row("events a token", undefined, ({ frames }) => frames)
-  row("delay", "ms p50", ({ delays }) => percentile(delays, 0.5))
-  row("delay", "ms p99", ({ delays }) => percentile(delays, 0.99))
-  row("/health/live", "ms p99", ({ health }) => percentile(health, 0.99))
+  row("delay", "ms p50", ({ delays }) => quantile(delays, 0.5))
+  row("delay", "ms p99", ({ delays }) => quantile(delays, 0.99))
+  row("/health/live", "ms p99", ({ health }) => quantile(health, 0.99))
 }
 
 const load = () => loadavg()[0]?.toFixed(1)

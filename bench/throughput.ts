@@ -11,6 +11,7 @@
 import { randomBytes } from "node:crypto"
 import { makeAccount, makeNodes, onDatabase, sleep } from "../test/support/Durability.ts"
 import { startBeside } from "./support/Beside.ts"
+import { median } from "./support/Laws.ts"
 import { makePoster } from "./support/Poster.ts"
 import { cpuMillisOf, cpuOfDatabase } from "./support/Processes.ts"
 import { openReport } from "./support/Report.ts"
@@ -34,8 +35,6 @@ const prompt = "call current_time {}"
 const { url: server } = await openServer()
 
 const report = openReport("runs", json)
-const median = (values: ReadonlyArray<number>) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 interface Subject {
   readonly url: string
