@@ -6,6 +6,13 @@ export const Usage = Schema.Struct({ inputTokens: Schema.Int, outputTokens: Sche
 })
 export type Usage = typeof Usage.Type
 
+/** The same with what of the input tokens came out of a cache of the provider: they are part of these, and cost less. */
+export const CountedUsage = Schema.Struct({
+  ...Usage.fields,
+  cachedInputTokens: Schema.optionalKey(Schema.Int)
+})
+export type CountedUsage = typeof CountedUsage.Type
+
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 }
 
 /** What a column of the database holds; no honest count comes near it. */
