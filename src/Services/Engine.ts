@@ -17,6 +17,7 @@ import { Work } from "./Engine/Work.ts"
 import type { Claimant, Shares } from "./RunRepo.ts"
 import { Settings, sharesOf } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
+import { Transaction } from "./Transaction.ts"
 
 /** For whom a run may begin in the statement that stores it. */
 export type Start = Claimant & Shares
@@ -41,7 +42,8 @@ export class Engine extends Context.Service<
      * Stores a new run by `store`, and sees to it that somebody executes it. If this node has room, `store` is
      * asked to make it RUNNING here, and answers whether it did; then it begins at once, its events go to
      * `listener`, and true is answered. Else it waits, and all nodes are told. Not interruptible: what was stored
-     * gets one or the other. Where it was stored and the answer of the store is lost, its lease ends first.
+     * gets one or the other. Where it was stored and the answer of the store is lost, its lease ends first. Within a
+     * transaction it waits, and nodes are told with the commit: none begins before.
      */
     readonly submit: <E, R>(
       run: StoredRun,
@@ -64,6 +66,7 @@ export class Engine extends Context.Service<
       const settings = yield* Settings
       const { leaseMillis, worker } = settings
       const signals = yield* Signals
+      const transaction = yield* Transaction
 
       const submit = Effect.fnUntraced(function* <E, R>(
         run: StoredRun,
@@ -71,7 +74,7 @@ export class Engine extends Context.Service<
         listener?: EventListener
       ) {
         const kind = kindOf(run)
-        const local = yield* executors.local(kind)
+        const local = (yield* transaction.isOpen) ? undefined : yield* executors.local(kind)
         const reserved = local?.reserve(1) ?? 0
         if (local === undefined || reserved === 0) {
           yield* store()

@@ -30,7 +30,10 @@ export type Signal = typeof Signal.Type
 export class Signals extends Context.Service<
   Signals,
   {
-    /** Never fails: what can't be sent is lost. Of many runs it may come in parts. */
+    /**
+     * Never fails: what can't be sent is lost. Of many runs it may come in parts. Within a transaction it is told with
+     * its commit, or not at all.
+     */
     readonly publish: (signal: Signal) => Effect.Effect<void>
     /**
      * What is published from now on. `runs` and `cron` also come when signals may have been lost. A reader that falls

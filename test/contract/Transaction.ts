@@ -123,6 +123,60 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect(
+      "does after the commit what is to be done then, in its order, and says whether it is open",
+      () =>
+        Effect.gen(function* () {
+          const { afterCommit, atomically, isOpen } = yield* Transaction
+          const [first, second] = [yield* newUser, yield* newUser]
+          const users = yield* UserRepo
+          const done: Array<string> = []
+          // Asks anew, on a connection of its own: it is there for everybody.
+          const later = (name: string, id: UserId) =>
+            afterCommit(
+              Effect.gen(function* () {
+                done.push(`${name} ${yield* isOpen} ${yield* Effect.orDie(exists(id))}`)
+              })
+            )
+          yield* atomically(
+            Effect.gen(function* () {
+              yield* users.insert(first)
+              yield* later("first", first.id)
+              yield* atomically(Effect.andThen(users.insert(second), later("second", second.id)))
+              assert.isTrue(yield* isOpen)
+              assert.deepStrictEqual(done, [])
+            })
+          )
+          assert.deepStrictEqual(done, ["first false true", "second false true"])
+          assert.isFalse(yield* isOpen)
+          yield* later("third", first.id)
+          assert.strictEqual(done.at(-1), "third false true")
+        })
+    )
+
+    it.effect("does nothing of what was rolled back, also of a nested one alone", () =>
+      Effect.gen(function* () {
+        const { afterCommit, atomically } = yield* Transaction
+        const done: Array<string> = []
+        const later = (name: string) => afterCommit(Effect.sync(() => void done.push(name)))
+        const failing = (name: string) =>
+          Effect.ignore(atomically(Effect.andThen(later(name), Effect.fail("no"))))
+        yield* failing("never")
+        yield* atomically(
+          Effect.gen(function* () {
+            yield* later("before")
+            yield* failing("nested")
+            yield* later("behind")
+            yield* afterCommit(Effect.die("boom"))
+            yield* later("last")
+          })
+        )
+        assert.deepStrictEqual(done, ["before", "behind", "last"])
+        yield* Effect.ignore(atomically(Effect.andThen(atomically(later("inner")), Effect.fail("no"))))
+        assert.lengthOf(done, 3)
+      })
+    )
+
     it.effect("undoes nothing that others wrote in the meantime", () =>
       Effect.gen(function* () {
         const transaction = yield* Transaction

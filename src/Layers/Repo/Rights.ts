@@ -103,7 +103,8 @@ const makeRights = (
 export const layer = Layer.effectContext(
   Effect.gen(function* () {
     const tokens = yield* TokenRepo
-    const { atomically } = yield* Transaction
+    const transaction = yield* Transaction
+    const { atomically } = transaction
     const users = yield* UserRepo
     const workspaces = yield* WorkspaceRepo
     const memory = makeMemory()
@@ -120,6 +121,7 @@ export const layer = Layer.effectContext(
 
     return Context.make(Rights, makeRights(memory, tokens, workspaces)).pipe(
       Context.add(Transaction, {
+        ...transaction,
         atomically: (effect) =>
           Effect.flatMap(Changing, (outer) =>
             outer === undefined ? together(atomically(effect)) : atomically(effect)

@@ -9,6 +9,7 @@ import * as Engine from "../../../src/Services/Engine.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
+import { Transaction } from "../../../src/Services/Transaction.ts"
 import { Workspaces } from "../../../src/Services/Workspaces.ts"
 import { betweenPolls, start, startNode, stored, withinOneMilli } from "../../support/Engine.ts"
 import { makeRun } from "../../support/Fixtures.ts"
@@ -44,6 +45,28 @@ describe("Runs begin within a millisecond", () => {
       yield* withinOneMilli
       assert.strictEqual(yield* statusOf(waiting), "RUNNING")
     }).pipe(Effect.provide(layerScripted({ runsPerWorkspace: 1 })))
+  )
+
+  it.effect("of the commit that makes them, and not before it; of what is rolled back never", () =>
+    Effect.gen(function* () {
+      const { create, model } = yield* subject
+      const { atomically } = yield* Transaction
+      yield* start
+      yield* betweenPolls
+      const made = yield* atomically(
+        Effect.gen(function* () {
+          const id = yield* create
+          yield* withinOneMilli
+          assert.strictEqual(yield* statusOf(id), "PENDING")
+          return id
+        })
+      )
+      yield* withinOneMilli
+      assert.strictEqual(yield* statusOf(made), "RUNNING")
+      yield* Effect.flip(atomically(Effect.andThen(create, Effect.fail("no"))))
+      yield* withinOneMilli
+      assert.strictEqual(model.requests.length, 1)
+    }).pipe(Effect.provide(layerScripted()))
   )
 
   it.effect("on another node, where this one has no place for them", () =>

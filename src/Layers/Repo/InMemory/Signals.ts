@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import { type Signal, Signals } from "../../../Services/Signals.ts"
+import { Store } from "./Store.ts"
 
 const mostUnread = 4096
 
@@ -14,4 +15,11 @@ export const make = Effect.map(PubSub.sliding<Signal>(mostUnread), (signals) =>
   })
 )
 
-export const layer = Layer.effect(Signals, make)
+export const layer = Layer.effect(
+  Signals,
+  Effect.gen(function* () {
+    const { afterCommit } = yield* Store
+    const { publish, subscribe } = yield* make
+    return Signals.of({ publish: (signal) => afterCommit(publish(signal)), subscribe })
+  })
+)

@@ -118,9 +118,11 @@ export const keepEvents = ({ events }: Tables, id: string, batches: ReadonlyArra
     )
 }
 
-const InTransaction = Context.Reference<boolean>("agentd/Layers/Repo/InMemory/InTransaction", {
-  defaultValue: () => false
-})
+/** What is to be done when the transaction that is open has committed. */
+const InTransaction = Context.Reference<Array<Effect.Effect<void>> | undefined>(
+  "agentd/Layers/Repo/InMemory/InTransaction",
+  { defaultValue: () => undefined }
+)
 
 /** The rows that are new, other or gone; those without an id by their keys. */
 const changedIn = (
@@ -137,6 +139,9 @@ const changedIn = (
         return { id: textIn(row, "id") ?? key, workspaceId: textIn(row, "workspaceId") as WorkspaceId | null }
       })
   })
+
+const logged = <R>(effect: Effect.Effect<void, never, R>) =>
+  Effect.ignoreCause(effect, { log: "Warn", message: "what was to be done after a commit failed" })
 
 const textIn = (row: unknown, field: string): string | null => {
   const value = typeof row === "object" && row !== null ? Reflect.get(row, field) : undefined
@@ -155,6 +160,8 @@ export class Store extends Context.Service<
     readonly guard: <Repo extends object>(repo: Repo) => Repo
     /** One transaction at a time; one that does not succeed puts every table back, also a nested one. */
     readonly transact: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly afterCommit: Transaction["Service"]["afterCommit"]
+    readonly isOpen: Transaction["Service"]["isOpen"]
   }
 >()("agentd/Layers/Repo/InMemory/Store") {
   static readonly layer = Layer.effect(
@@ -164,14 +171,18 @@ export class Store extends Context.Service<
       const all = Object.values(tables) as ReadonlyArray<Map<string, unknown>>
 
       const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-        Effect.flatMap(InTransaction, (within) => (within ? effect : semaphore.withPermit(effect)))
+        Effect.flatMap(InTransaction, (within) =>
+          within === undefined ? semaphore.withPermit(effect) : effect
+        )
 
-      const undoable = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      const undoable = <A, E, R>(effect: Effect.Effect<A, E, R>, later: Array<Effect.Effect<void>>) =>
         Effect.suspend(() => {
           const before = all.map((table) => Array.from(table))
+          const laterBefore = later.length
           return Effect.onExit(effect, (exit) =>
             Effect.sync(() => {
               if (exit._tag === "Success") return
+              later.length = laterBefore
               all.forEach((table, index) => {
                 table.clear()
                 for (const [key, value] of before[index] ?? []) table.set(key, value)
@@ -198,7 +209,23 @@ export class Store extends Context.Service<
         tables,
         guard: <Repo extends object>(repo: Repo) =>
           Object.fromEntries(Object.entries(repo).map(([name, member]) => [name, guarded(member)])) as Repo,
-        transact: (effect) => alone(Effect.provideService(undoable(effect), InTransaction, true))
+        transact: (effect) =>
+          Effect.flatMap(InTransaction, (within) => {
+            if (within !== undefined) return undoable(effect, within)
+            const later: Array<Effect.Effect<void>> = []
+            const committed = alone(Effect.provideService(undoable(effect, later), InTransaction, later))
+            return Effect.onExit(committed, (exit) =>
+              exit._tag === "Success" ? Effect.all(later, { discard: true }) : Effect.void
+            )
+          }),
+        afterCommit: <R>(effect: Effect.Effect<void, never, R>) =>
+          Effect.contextWith((context: Context.Context<R>) => {
+            const within = Context.get(context, InTransaction)
+            if (within === undefined) return logged(effect)
+            within.push(logged(Effect.provideContext(effect, Context.add(context, InTransaction, undefined))))
+            return Effect.void
+          }),
+        isOpen: Effect.map(InTransaction, (within) => within !== undefined)
       })
     })
   )
@@ -207,9 +234,11 @@ export class Store extends Context.Service<
 export const layerTransaction = Layer.effect(
   Transaction,
   Effect.gen(function* () {
-    const { transact } = yield* Store
+    const { afterCommit, isOpen, transact } = yield* Store
     const { databaseTimeoutMillis } = yield* Settings
     return Transaction.of({
+      afterCommit,
+      isOpen,
       atomically: (effect) =>
         Effect.timeoutOrElse(transact(effect), {
           duration: databaseTimeoutMillis,

@@ -115,18 +115,23 @@ export const layerTransaction = Layer.effect(
     const { sql } = yield* Database
     const { databaseTimeoutMillis } = yield* Settings
     const replica = yield* Replicated
-    const within = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
-      const names = new Set<string>()
-      return Effect.ensuring(
-        Effect.provideService(sql.withTransaction(effect), Writing, names),
-        Effect.suspend(() => replica?.written([...names]) ?? Effect.void)
-      )
-    }
+    /** A nested one is over when the outer one is. */
+    const within = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.flatMap(Writing, (outer) => {
+        if (outer !== undefined) return sql.withTransaction(effect)
+        const names = new Set<string>()
+        return Effect.ensuring(
+          Effect.provideService(sql.withTransaction(effect), Writing, names),
+          Effect.suspend(() => replica?.written([...names]) ?? Effect.void)
+        )
+      })
     return Transaction.of({
       atomically: <A, E, R>(effect: Effect.Effect<A, E, R>) =>
         sortFailures(
           bounded(replica === undefined ? sql.withTransaction(effect) : within(effect), databaseTimeoutMillis)
-        ) as Effect.Effect<A, E | Unavailable, R>
+        ) as Effect.Effect<A, E | Unavailable, R>,
+      afterCommit: sql.afterCommit,
+      isOpen: Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome)
     })
   })
 )

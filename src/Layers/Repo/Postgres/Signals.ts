@@ -54,7 +54,9 @@ export const layer = Layer.effect(
     const database = yield* Database
     const { query, sql } = database
     const local = yield* makeLocal
-    if (sql.config.stream !== undefined) return local
+    if (sql.config.stream !== undefined) {
+      return Signals.of({ ...local, publish: (signal) => sql.afterCommit(local.publish(signal)) })
+    }
     const config = (yield* Direct) ?? sql.config
 
     const listen = Effect.fnUntraced(function* (answered: Latch.Latch) {
