@@ -194,6 +194,11 @@ const work = {
     unit: "days",
     fallback: 365
   }),
+  AGENTD_IDEMPOTENCY_HOURS: hours(
+    "how long an `Idempotency-Key` and what it was answered are kept ([client.md](client.md#asking-twice))",
+    24,
+    720
+  ),
   AGENTD_LEASE_SECONDS: seconds("after this a run of a node that is gone is taken up by another", 15, 3600),
   AGENTD_MAX_STEPS: whole("model answers and tool results of one run or turn", {
     minimum: 1,

@@ -7,6 +7,7 @@ import * as ConversationRepo from "./InMemory/ConversationRepo.ts"
 import * as CronFireRepo from "./InMemory/CronFireRepo.ts"
 import * as CronJobRepo from "./InMemory/CronJobRepo.ts"
 import * as DatabaseReport from "./InMemory/DatabaseReport.ts"
+import * as IdempotencyRepo from "./InMemory/IdempotencyRepo.ts"
 import * as MemoryRepo from "./InMemory/MemoryRepo.ts"
 import * as ProjectRepo from "./InMemory/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./InMemory/ProviderKeyRepo.ts"
@@ -36,6 +37,7 @@ export const layer = Layer.mergeAll(
   CronFireRepo.layer,
   CronJobRepo.layer,
   DatabaseReport.layer,
+  IdempotencyRepo.layer,
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,

@@ -8,6 +8,7 @@ import * as CronFireRepo from "./Postgres/CronFireRepo.ts"
 import * as CronJobRepo from "./Postgres/CronJobRepo.ts"
 import { Database, layerHealth, layerTransaction } from "./Postgres/Database.ts"
 import * as DatabaseReport from "./Postgres/DatabaseReport.ts"
+import * as IdempotencyRepo from "./Postgres/IdempotencyRepo.ts"
 import * as MemoryRepo from "./Postgres/MemoryRepo.ts"
 import * as ProjectRepo from "./Postgres/ProjectRepo.ts"
 import * as ProviderKeyRepo from "./Postgres/ProviderKeyRepo.ts"
@@ -36,6 +37,7 @@ export const layer = Layer.mergeAll(
   CronFireRepo.layer,
   CronJobRepo.layer,
   DatabaseReport.layer,
+  IdempotencyRepo.layer,
   MemoryRepo.layer,
   ProjectRepo.layer,
   ProviderKeyRepo.layer,

@@ -4,6 +4,7 @@ import type { User } from "../../Schemas/User.ts"
 import { audited, auditedAll } from "../Audited.ts"
 import { CronJobRepo } from "../CronJobRepo.ts"
 import { now } from "../CurrentTime.ts"
+import { IdempotencyRepo } from "../IdempotencyRepo.ts"
 import { TokenRepo } from "../TokenRepo.ts"
 import { UserRepo } from "../UserRepo.ts"
 import { WorkspaceRepo } from "../WorkspaceRepo.ts"
@@ -18,6 +19,7 @@ const mostNamed = 10
  */
 export const makeRemoval = Effect.gen(function* () {
   const jobs = yield* CronJobRepo
+  const keys = yield* IdempotencyRepo
   const tokens = yield* TokenRepo
   const users = yield* UserRepo
   const workspaces = yield* WorkspaceRepo
@@ -46,6 +48,7 @@ export const makeRemoval = Effect.gen(function* () {
       .stopOf({ userId: user.id, workspaceId: null }, "maker_left", deletedAt)
       .pipe(auditedAll("cron_job.stop"))
     yield* tokens.removeOf(user.id)
+    yield* keys.removeOf(user.id)
     return { userId: user.id, email: user.email, deletedAt }
   })
 })

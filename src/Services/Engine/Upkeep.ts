@@ -3,6 +3,7 @@ import * as Metric from "effect/Metric"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
 import { AuditRepo } from "../AuditRepo.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
+import { IdempotencyRepo } from "../IdempotencyRepo.ts"
 import * as Metrics from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
@@ -29,6 +30,7 @@ export const start = Effect.gen(function* () {
   const repo = yield* RunRepo
   const tokens = yield* TokenRepo
   const audit = yield* AuditRepo
+  const keys = yield* IdempotencyRepo
   const { auditMillis, eventMillis, journalMillis, runMillis } = yield* Settings
   // By the clock of the store, as leases and approvals: that of a node may be wrong.
   const prune = Effect.flatMap(fires.now, (at) => {
@@ -50,6 +52,8 @@ export const start = Effect.gen(function* () {
   yield* regularly(repo.foldTotals, foldMillis, "totals of runs not put together")
   yield* regularly(prune, pruneMillis, "old runs not pruned")
   yield* regularly(pruneTokens, pruneMillis, "old tokens not pruned")
+  const pruneKeys = inBatches(keys.prune(pruneAtOnce), pruneAtOnce)
+  yield* regularly(pruneKeys, pruneMillis, "expired idempotency keys not forgotten")
   yield* regularly(forget, pruneMillis, "old entries of the audit log not forgotten")
 })
 

@@ -14,6 +14,7 @@ import * as CronJobRepo from "../../contract/CronJobRepo.ts"
 import * as CronLedger from "../../contract/CronLedger.ts"
 import * as CronMakers from "../../contract/CronMakers.ts"
 import * as DatabaseReport from "../../contract/DatabaseReport.ts"
+import * as IdempotencyRepo from "../../contract/IdempotencyRepo.ts"
 import * as Invitations from "../../contract/Invitations.ts"
 import * as MemoryRepo from "../../contract/MemoryRepo.ts"
 import * as MemorySearch from "../../contract/MemorySearch.ts"
@@ -71,6 +72,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   RunEventRepo: [RunEvents, RunEventsOfMany, RunPrune],
   ApprovalRepo: [ApprovalRepo],
   AuditRepo: [AuditRepo],
+  IdempotencyRepo: [IdempotencyRepo],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],
   QuotaRepo: [QuotaRepo],
   Rights: [Rights],

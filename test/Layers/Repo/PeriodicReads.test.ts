@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
 import { AuditRepo } from "../../../src/Services/AuditRepo.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
+import { IdempotencyRepo } from "../../../src/Services/IdempotencyRepo.ts"
 import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Snapshots } from "../../../src/Services/Snapshots.ts"
@@ -44,6 +45,9 @@ const seed = Effect.gen(function* () {
   yield* sql`
     insert into tokens (id, user_id, name, hash, created_at, expires_at)
     select 'token_' || n, 'u', 't', 'h' || n, now(), now() + interval '1 day' from ${each}`
+  yield* sql`
+    insert into idempotency_keys (id, user_id, request, created_at, expires_at)
+    select 'k' || n, 'u', 'r', now(), now() + interval '1 day' from ${each}`
   yield* sql`vacuum analyze`
 })
 
@@ -80,6 +84,10 @@ const suite = () =>
       {
         what: "for entries of the audit log",
         call: Effect.flatMap(AuditRepo, (repo) => repo.prune(longAgo, 1_000))
+      },
+      {
+        what: "for idempotency keys",
+        call: Effect.flatMap(IdempotencyRepo, (repo) => repo.prune(200))
       },
       {
         what: "for what is being removed",

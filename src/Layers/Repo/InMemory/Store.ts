@@ -11,6 +11,7 @@ import type { Message, StoredConversation, Trace } from "../../../Schemas/Conver
 import type { Backlog, StoredFire } from "../../../Schemas/CronFire.ts"
 import type { StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { Unavailable } from "../../../Schemas/Errors.ts"
+import type { StoredIdempotencyKey } from "../../../Schemas/Idempotency.ts"
 import type { CronJobId, RunId, UserId, WorkspaceId } from "../../../Schemas/Ids.ts"
 import type { JournalStep } from "../../../Schemas/Journal.ts"
 import type { MemoryDetail } from "../../../Schemas/MemoryEntry.ts"
@@ -80,7 +81,8 @@ const emptyTables = () => ({
   connectors: new Map<string, StoredConnector>(),
   connectorHealth: new Map<string, StoredHealth>(),
   memoryEntries: new Map<string, MemoryDetail>(),
-  auditEntries: new Map<string, StoredAuditEntry>()
+  auditEntries: new Map<string, StoredAuditEntry>(),
+  idempotencyKeys: new Map<string, StoredIdempotencyKey>()
 })
 
 /** What is kept, each by its key. */

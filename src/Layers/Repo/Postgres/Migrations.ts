@@ -30,6 +30,7 @@ import * as SlotGenerations from "./migrations/0025_slot_generations.ts"
 import * as Retention from "./migrations/0026_retention.ts"
 import * as Rights from "./migrations/0027_rights.ts"
 import * as NarrowedLists from "./migrations/0028_narrowed_lists.ts"
+import * as IdempotencyKeys from "./migrations/0029_idempotency_keys.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -66,7 +67,8 @@ const migrations = {
   "0025_slot_generations": migration(SlotGenerations.statements),
   "0026_retention": migration(Retention.statements),
   "0027_rights": migration(Rights.statements),
-  "0028_narrowed_lists": migration(NarrowedLists.statements)
+  "0028_narrowed_lists": migration(NarrowedLists.statements),
+  "0029_idempotency_keys": migration(IdempotencyKeys.statements)
 }
 
 /** The number of the last one. */

@@ -1,0 +1,68 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { StoredIdempotencyKey } from "../../../Schemas/Idempotency.ts"
+import { IdempotencyRepo } from "../../../Services/IdempotencyRepo.ts"
+import { makeColumns } from "./Columns.ts"
+import { Database } from "./Database.ts"
+import { count, firstRow, onlyRow, returnedRow } from "./Rows.ts"
+
+const stored = firstRow(StoredIdempotencyKey)
+const columns = makeColumns(StoredIdempotencyKey, {})
+/** Of what a statement says beside the row, which may be missing. */
+const state = onlyRow(Schema.Struct({ isFree: Schema.Boolean, isKnown: Schema.Boolean }))
+
+/** Of another seed than the locks of conversations. */
+const lockOf = (sql: PgClient, id: string) => sql`hashtextextended(${id}, 1)`
+
+export const layer = Layer.effect(
+  IdempotencyRepo,
+  Effect.gen(function* () {
+    const { query, sql } = yield* Database
+    const selected = columns.read("k")
+    const isKnown = sql.literal("k.expires_at > clock_timestamp()")
+    return IdempotencyRepo.of({
+      // What commits between the look and the lock is not seen: then it is not inserted.
+      take: (id) =>
+        query(
+          Effect.gen(function* () {
+            const found = yield* sql`
+              select pg_try_advisory_xact_lock(${lockOf(sql, id)}) as "isFree", k.id is not null as "isKnown",
+                ${selected}
+              from (values (1)) one left join idempotency_keys k on k.id = ${id} and ${isKnown}`
+            const { isFree, isKnown: isThere } = yield* state(Effect.succeed(found))
+            const known = isThere ? yield* stored(Effect.succeed(found)) : Option.none()
+            return { isFree, known }
+          })
+        ),
+      find: (id) =>
+        query(stored(sql`select ${selected} from idempotency_keys k where k.id = ${id} and ${isKnown}`)),
+      insert: ({ answer, id, request, sealed, turnId, userId }, millis) =>
+        query(
+          returnedRow(sql`
+            insert into idempotency_keys as k
+              (id, user_id, request, answer, sealed, turn_id, created_at, expires_at)
+            values (${id}, ${userId}, ${request}, ${answer}, ${sealed}, ${turnId}, clock_timestamp(),
+              clock_timestamp() + ${millis}::bigint * interval '1 millisecond')
+            on conflict (id) do update set user_id = excluded.user_id, request = excluded.request,
+              answer = excluded.answer, sealed = excluded.sealed, turn_id = excluded.turn_id,
+              created_at = excluded.created_at, expires_at = excluded.expires_at
+            where k.expires_at <= clock_timestamp()
+            returning 1`)
+        ),
+      removeOf: (userId) => query(Effect.asVoid(sql`delete from idempotency_keys where user_id = ${userId}`)),
+      prune: (limit) =>
+        query(
+          count(sql`
+            with old as (
+              delete from idempotency_keys where ctid = any(array(
+                select ctid from idempotency_keys where expires_at <= now()
+                order by expires_at limit ${limit} for update skip locked))
+              returning 1)
+            select count(*)::int as count from old`)
+        )
+    })
+  })
+)
