@@ -7,6 +7,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 import { listed, pageOf } from "./Paging.ts"
 
 const page = pageOf(AgentId)
@@ -16,13 +17,15 @@ export const Agents = HttpApiGroup.make("agents")
     HttpApiEndpoint.post("create", "/api/agents", {
       payload: CreateAgent,
       success: created(Agent)
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Create an agent",
-        description:
-          "In a workspace of the caller, on request in one of its projects; it starts active. `providerKeyId` says which model answers for it, and is set by an owner; without one the workspace's default does."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create an agent",
+          description:
+            "In a workspace of the caller, on request in one of its projects; it starts active. `providerKeyId` says which model answers for it, and is set by an owner; without one the workspace's default does."
+        })
+      ),
     HttpApiEndpoint.get("list", "/api/agents", {
       query: { ...listQuery, ...page.query },
       success: listed(Agent)

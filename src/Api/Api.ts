@@ -8,6 +8,7 @@ import { Chat } from "./Chat.ts"
 import { Connectors } from "./Connectors.ts"
 import { CronJobs } from "./CronJobs.ts"
 import { completeDocument } from "./Document.ts"
+import { codesOf } from "./Errors.ts"
 import { eventComponents } from "./EventStream.ts"
 import { Memory } from "./Memory.ts"
 import { Projects } from "./Projects.ts"
@@ -19,8 +20,7 @@ import { Tasks } from "./Tasks.ts"
 import { Tokens } from "./Tokens.ts"
 import { Workspaces } from "./Workspaces.ts"
 
-/** The whole contract: what the server implements and clients are derived from. */
-export const Api = HttpApi.make("agentd")
+const groups = HttpApi.make("agentd")
   .add(Agents)
   .add(CronJobs)
   .add(Connectors)
@@ -36,6 +36,19 @@ export const Api = HttpApi.make("agentd")
   .add(Tokens)
   .add(Session)
   .add(System)
+
+/** The codes of the errors of each endpoint that are its own. */
+const codes = new Map(
+  Object.values(groups.groups).flatMap(({ endpoints, identifier }) =>
+    Object.values(endpoints).map((endpoint) => [
+      `${identifier}.${endpoint.identifier}`,
+      codesOf(endpoint.error)
+    ])
+  )
+)
+
+/** The whole contract: what the server implements and clients are derived from. */
+export const Api = groups
   .annotate(HttpApi.AdditionalSchemas, eventComponents)
   // What an answer holds was decoded when it was read.
   .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
@@ -43,7 +56,7 @@ export const Api = HttpApi.make("agentd")
     OpenApi.annotations({
       title: "agentd",
       version,
-      transform: completeDocument,
+      transform: completeDocument((operationId) => codes.get(operationId) ?? {}),
       description:
         "Orchestrates AI agents: agents, tasks and runs, schedules, connectors, memory, chat over SSE. " +
         "Under /api an unknown query parameter is a 400; an unknown field of a body is ignored."

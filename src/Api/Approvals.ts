@@ -8,6 +8,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { ApprovalDecided, NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { data, pathId, workspaceQuery } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 import { paging } from "./Paging.ts"
 
 const pages = paging(50)
@@ -31,14 +32,16 @@ export const Approvals = HttpApiGroup.make("approvals")
       payload: DecideApproval,
       success: data(Approval),
       error: [NotFound, ApprovalDecided]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Allow or reject a tool call",
-        description:
-          "The first decision wins, any other is a 409. The run goes on at once. The decision is about this " +
-          "connector, address, tool, its definition and these arguments: on no other is the call made."
-      })
-    )
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Allow or reject a tool call",
+          description:
+            "The first decision wins, any other is a 409. The run goes on at once. The decision is about this " +
+            "connector, address, tool, its definition and these arguments: on no other is the call made."
+        })
+      )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)

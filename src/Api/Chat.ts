@@ -8,6 +8,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { BusyOrInactive, NotFound, RateLimited } from "./Errors.ts"
 import { chatStream, EventStream, tells } from "./EventStream.ts"
 import { data, listQuery, pathId, removed } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 import { newestOf, paging } from "./Paging.ts"
 
 const conversations = "/api/chat/conversations"
@@ -20,17 +21,19 @@ export const Chat = HttpApiGroup.make("chat")
       payload: SendMessage,
       success: EventStream,
       error: [BusyOrInactive, RateLimited]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Send a message and stream the answer",
-        description:
-          "Server-Sent Events `conversation`, `status`, `tool_call`, `tool_result`, then exactly one of " +
-          "`done` and `error`. `autonomyLevel` is `semi-autonomous` unless given, as for tasks. The first " +
-          "`status` has `unavailableConnectors` (`id`, `name`) if the answer has to do without their tools. " +
-          "A client that leaves loses nothing: the reply is finished and stored.",
-        transform: tells(chatStream)
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Send a message and stream the answer",
+          description:
+            "Server-Sent Events `conversation`, `status`, `tool_call`, `tool_result`, then exactly one of " +
+            "`done` and `error`. `autonomyLevel` is `semi-autonomous` unless given, as for tasks. The first " +
+            "`status` has `unavailableConnectors` (`id`, `name`) if the answer has to do without their tools. " +
+            "A client that leaves loses nothing: the reply is finished and stored.",
+          transform: tells(chatStream)
+        })
+      ),
     HttpApiEndpoint.get("list", conversations, {
       query: { ...listQuery, ...pages.query },
       success: data(Schema.Array(Conversation))

@@ -8,6 +8,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound, RateLimited } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { Idempotency, Keeping } from "./Idempotency.ts"
 import { listed, pageOf } from "./Paging.ts"
 
 const page = pageOf(ConnectorId)
@@ -17,14 +18,16 @@ export const Connectors = HttpApiGroup.make("connectors")
     HttpApiEndpoint.post("create", "/api/connectors", {
       payload: CreateConnector,
       success: created(Connector)
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Create a connector",
-        description:
-          "At least one of `type` and `providerId`. `metadata` is at most 16 KiB and never returned; its " +
-          "`credential`, its `headers` and what else looks like a secret in it are sealed. The free plan allows 5 active connectors (`plan_limit_exceeded`)."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a connector",
+          description:
+            "At least one of `type` and `providerId`. `metadata` is at most 16 KiB and never returned; its " +
+            "`credential`, its `headers` and what else looks like a secret in it are sealed. The free plan allows 5 active connectors (`plan_limit_exceeded`)."
+        })
+      ),
     HttpApiEndpoint.get("list", "/api/connectors", {
       query: { ...listQuery, ...page.query },
       success: listed(Connector)
@@ -89,15 +92,18 @@ export const Connectors = HttpApiGroup.make("connectors")
       params: { id: pathId<ConnectorId>() },
       success: data(ConnectorHealth),
       error: [NotFound, RateLimited]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Connect to the server of a connector now",
-        description:
-          "Answers with its health after that, within about 10 s. One in `ERROR` that works is `ACTIVE` again if the plan " +
-          "has room; one that is `INACTIVE` stays so. Who asks while it is checked gets the same answer; more than 12 checks in a minute are a 429.",
-        ...extension
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotate(Keeping, "behind")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Connect to the server of a connector now",
+          description:
+            "Answers with its health after that, within about 10 s. One in `ERROR` that works is `ACTIVE` again if the plan " +
+            "has room; one that is `INACTIVE` stays so. Who asks while it is checked gets the same answer; more than 12 checks in a minute are a 429.",
+          ...extension
+        })
+      ),
     HttpApiEndpoint.delete("remove", "/api/connectors/:id", {
       params: { id: pathId<ConnectorId>() },
       success: removed,

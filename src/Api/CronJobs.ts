@@ -11,6 +11,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { AgentInactive, NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { Idempotency, Keeping } from "./Idempotency.ts"
 import { listed, pageOf, paging } from "./Paging.ts"
 
 const pages = paging(50)
@@ -22,13 +23,15 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
     HttpApiEndpoint.post("create", "/api/cron-jobs", {
       payload: CreateCronJob,
       success: created(CronJob)
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Schedule an agent",
-        description:
-          "`schedule` has five fields, six with seconds first, or is one of `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`; it is read in `timezone` (UTC). Each instant makes at most one run. Without an agent the workspace's default answers."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Schedule an agent",
+          description:
+            "`schedule` has five fields, six with seconds first, or is one of `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`; it is read in `timezone` (UTC). Each instant makes at most one run. Without an agent the workspace's default answers."
+        })
+      ),
     HttpApiEndpoint.get("list", "/api/cron-jobs", {
       query: { ...listQuery, ...page.query },
       success: listed(CronJob)
@@ -54,13 +57,16 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
     HttpApiEndpoint.post("preview", "/api/cron-jobs/preview", {
       payload: PreviewSchedule,
       success: data(Schema.Array(Timestamp))
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Show when a schedule fires",
-        description: "The next `count` (5) instants after `after` (now), as cron jobs compute them.",
-        ...extension
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotate(Keeping, "behind")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Show when a schedule fires",
+          description: "The next `count` (5) instants after `after` (now), as cron jobs compute them.",
+          ...extension
+        })
+      ),
     HttpApiEndpoint.get("get", "/api/cron-jobs/:id", {
       params: { id: pathId<CronJobId>() },
       success: data(CronJob),
@@ -113,26 +119,30 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
       params: { id: pathId<CronJobId>() },
       success: data(CronJob),
       error: NotFound
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Answer for a cron job from now on, by an owner",
-        description:
-          "A job that was stopped because of its maker is switched on, counted from now; one that somebody switched off stays off.",
-        ...extension
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Answer for a cron job from now on, by an owner",
+          description:
+            "A job that was stopped because of its maker is switched on, counted from now; one that somebody switched off stays off.",
+          ...extension
+        })
+      ),
     HttpApiEndpoint.post("run", "/api/cron-jobs/:id/run", {
       params: { id: pathId<CronJobId>() },
       success: created(Run),
       error: [NotFound, AgentInactive]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Run a cron job now, whatever its schedule",
-        description:
-          "Also while it is off, and while another run of it is active. It is no slot and not in the ledger.",
-        ...extension
-      })
-    )
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Run a cron job now, whatever its schedule",
+          description:
+            "Also while it is off, and while another run of it is active. It is no slot and not in the ledger.",
+          ...extension
+        })
+      )
   )
   .middleware(Validation)
   .middleware(Authorization)

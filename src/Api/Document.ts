@@ -1,6 +1,9 @@
 import type { OpenAPISpec, OpenAPISpecMethodName } from "effect/http-api/OpenApi"
+import { errorCodeHeader } from "./Errors.ts"
 import { eventStreamType } from "./EventStream.ts"
 import { componentOf, type ExampleSchema, makeExample } from "./Examples.ts"
+import { extension } from "./Extension.ts"
+import { idempotencyReplayedHeader } from "./Idempotency.ts"
 
 interface Content {
   readonly schema?: ExampleSchema
@@ -12,6 +15,8 @@ interface Answer {
 }
 
 interface Operation {
+  readonly operationId: string
+  readonly parameters: ReadonlyArray<object>
   readonly requestBody?: Answer
   readonly responses: Readonly<Record<string, Answer>>
 }
@@ -20,48 +25,100 @@ interface Operation {
  * What the generator can't know of the OpenAPI document: that unknown body fields are ignored and not
  * refused, where the service is, what requests and answers look like, and what headers every answer has.
  */
-export const completeDocument = (given: Record<string, unknown>): Record<string, unknown> => {
-  const document = withoutClosedObjects({ ...given, servers: [{ url: "/" }] }) as unknown as OpenAPISpec
-  const components = document.components.schemas as Readonly<Record<string, ExampleSchema>>
-  const exampleOf = makeExample(components)
+export const completeDocument =
+  (codes: CodesOf) =>
+  (given: Record<string, unknown>): Record<string, unknown> => {
+    const document = withoutClosedObjects({ ...given, servers: [{ url: "/" }] }) as unknown as OpenAPISpec
+    const components = document.components.schemas as Readonly<Record<string, ExampleSchema>>
+    const exampleOf = makeExample(components)
 
-  /** Of a stream one for each kind of data, by the name of its schema. */
-  const examplesOf = (schema: ExampleSchema) => ({
-    examples: Object.fromEntries(
-      (components[componentOf(schema) ?? ""]?.anyOf ?? []).map((data) => [
-        componentOf(data),
-        { value: exampleOf(data) }
-      ])
-    )
-  })
-
-  const withExample = (content: Answer["content"]) =>
-    mapped(content ?? {}, (media, contentType) => {
-      if (media.schema === undefined) return media
-      if (contentType === eventStreamType) return { ...media, ...examplesOf(media.schema) }
-      const example = exampleOf(media.schema)
-      return example === undefined ? media : { ...media, example }
+    /** Of a stream one for each kind of data, by the name of its schema. */
+    const examplesOf = (schema: ExampleSchema) => ({
+      examples: Object.fromEntries(
+        (components[componentOf(schema) ?? ""]?.anyOf ?? []).map((data) => [
+          componentOf(data),
+          { value: exampleOf(data) }
+        ])
+      )
     })
 
-  const complete = (operation: Operation) => ({
-    ...operation,
-    ...(operation.requestBody !== undefined && {
-      requestBody: { ...operation.requestBody, content: withExample(operation.requestBody.content) }
-    }),
-    responses: mapped(operation.responses, (answer, status) => ({
-      ...answer,
-      ...(status.startsWith("2") && answer.content !== undefined && { content: withExample(answer.content) }),
-      headers: { ...answer.headers, ...("429" in operation.responses && rates), "x-request-id": requestId }
-    }))
-  })
+    const withExample = (content: Answer["content"]) =>
+      mapped(content ?? {}, (media, contentType) => {
+        if (media.schema === undefined) return media
+        if (contentType === eventStreamType) return { ...media, ...examplesOf(media.schema) }
+        const example = exampleOf(media.schema)
+        return example === undefined ? media : { ...media, example }
+      })
 
-  return {
-    ...document,
-    components: { ...document.components, headers: rateHeaders },
-    paths: mapped(document.paths, (methods) =>
-      mapped(methods as Readonly<Record<OpenAPISpecMethodName, Operation>>, complete)
-    )
+    const complete = (given: Operation, path: string, method: string) => {
+      const operation = method === "post" && isKeyed(path) ? withKey(given, codes(given.operationId)) : given
+      return {
+        ...operation,
+        ...(operation.requestBody !== undefined && {
+          requestBody: { ...operation.requestBody, content: withExample(operation.requestBody.content) }
+        }),
+        responses: mapped(operation.responses, (answer, status) => ({
+          ...answer,
+          ...(status.startsWith("2") &&
+            answer.content !== undefined && { content: withExample(answer.content) }),
+          headers: {
+            ...answer.headers,
+            ...("429" in operation.responses && rates),
+            "x-request-id": requestId
+          }
+        }))
+      }
+    }
+
+    return {
+      ...document,
+      components: { ...document.components, headers: rateHeaders },
+      paths: mapped(document.paths, (methods, path) =>
+        mapped(
+          methods as unknown as Readonly<Record<OpenAPISpecMethodName, Operation>>,
+          (operation, method) => complete(operation, path, method)
+        )
+      )
+    }
   }
+
+/** The codes of the errors of an operation that are its own, by their status. */
+export type CodesOf = (operationId: string) => Readonly<Record<string, ReadonlyArray<string>>>
+
+const isKeyed = (path: string) => path.startsWith("/api/")
+
+/** Takes an `Idempotency-Key` (CONTRACT.md section 9). Of two errors of one status the generator knows only the last. */
+const withKey = (operation: Operation, own: ReturnType<CodesOf>): Operation => ({
+  ...operation,
+  parameters: [...operation.parameters, idempotencyKey],
+  responses: mapped(operation.responses, (answer, status) => {
+    if (status.startsWith("2")) {
+      return { ...answer, headers: { ...answer.headers, [idempotencyReplayedHeader]: replayed } }
+    }
+    const codes = (answer.headers?.[errorCodeHeader] ?? {}) as { readonly schema?: { readonly enum: object } }
+    const known = (codes.schema?.enum ?? []) as ReadonlyArray<string>
+    const all = [...new Set([...(own[status] ?? []), ...known])]
+    const header = { ...codes, schema: { ...codes.schema, enum: all } }
+    return { ...answer, headers: { ...answer.headers, [errorCodeHeader]: header } }
+  })
+})
+
+const idempotencyKey = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "With it the request is done once, however often it is sent: 1 to 255 visible ASCII characters, known per user, " +
+    "method and path for 24 hours (AGENTD_IDEMPOTENCY_HOURS). The same request again gets the same answer, another " +
+    "one is a 409 (draft-ietf-httpapi-idempotency-key-header-08).",
+  required: false,
+  schema: { type: "string" },
+  ...extension.override
+}
+
+const replayed = {
+  description: "`true` where this was answered before, to the same `Idempotency-Key`.",
+  required: false,
+  schema: { type: "string", enum: ["true"] }
 }
 
 /** Where requests are counted (CONTRACT.md section 10). */

@@ -1,10 +1,15 @@
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import { AgentInactive as AgentInactiveError } from "../Schemas/Agent.ts"
 import { ApprovalDecided as ApprovalDecidedError } from "../Schemas/Approval.ts"
 import { PlanLimitExceeded as PlanLimitExceededError } from "../Schemas/Connector.ts"
 import { ConversationBusy as ConversationBusyError } from "../Schemas/Conversation.ts"
 import * as Errors from "../Schemas/Errors.ts"
+import {
+  IdempotencyConflict as IdempotencyConflictError,
+  IdempotencyInProgress as IdempotencyInProgressError
+} from "../Schemas/Idempotency.ts"
 import { RunFinished as RunFinishedError } from "../Schemas/Run.ts"
 
 /** The body of every error response (CONTRACT.md section 2). */
@@ -15,6 +20,9 @@ export const ErrorBody = Schema.Struct({
 /** A stable word for programs, beside the sentence for people. */
 export const errorCodeHeader = "x-error-code"
 
+/** Where a schema of errors tells its codes (`codesOf`). */
+const codesKey = "agentd/Api/Errors/codes"
+
 type ErrorClass = Schema.Top &
   (new (fields: {
     readonly error: string
@@ -22,13 +30,15 @@ type ErrorClass = Schema.Top &
 
 /**
  * How errors of one status look on the wire: `{"error"}`, the code of the error in `X-Error-Code`, and
- * headers that are the same for all, but for a `Retry-After` that the error has itself. One call per status of an
- * endpoint: a status has one set of headers.
+ * headers that are the same for all, but for a `Retry-After` that the error has itself; `optional` are those that only
+ * some have. One call per status of an endpoint: a status has one set of headers, to which only the two 409 of
+ * idempotency keys are added (`Document.ts`).
  */
 const respond = <const Cases extends Readonly<Record<string, ErrorClass>>>(
   status: number,
   cases: Cases,
-  headers: Readonly<Record<string, string>> = {}
+  headers: Readonly<Record<string, string>> = {},
+  optional: ReadonlyArray<string> = []
 ) => {
   type Code = keyof Cases & string
   const codes = Object.keys(cases) as Array<Code>
@@ -48,7 +58,8 @@ const respond = <const Cases extends Readonly<Record<string, ErrorClass>>>(
         [errorCodeHeader]: (codes.length === 1
           ? Schema.Literal(codes[0] as Code)
           : Schema.Literals(codes)) as unknown as Schema.Literals<ReadonlyArray<Code>>,
-        ...Object.fromEntries(Object.keys(headers).map((name) => [name, Schema.String]))
+        ...Object.fromEntries(Object.keys(headers).map((name) => [name, Schema.String])),
+        ...Object.fromEntries(optional.map((name) => [name, Schema.optionalKey(Schema.String)]))
       }
     },
     {
@@ -69,7 +80,7 @@ const respond = <const Cases extends Readonly<Record<string, ErrorClass>>>(
         }
       }
     }
-  )(anyOf)
+  )(anyOf).annotate({ [codesKey]: { status, codes } })
 }
 
 export const InvalidInput = respond(400, { invalid_input: Errors.InvalidInput })
@@ -90,5 +101,25 @@ export const BusyOrInactive = respond(409, {
   conversation_busy: ConversationBusyError,
   agent_inactive: AgentInactiveError
 })
+export const IdempotencyRefused = respond(
+  409,
+  {
+    idempotency_conflict: IdempotencyConflictError,
+    idempotency_in_progress: IdempotencyInProgressError
+  },
+  {},
+  ["retry-after"]
+)
 export const RateLimited = respond(429, { rate_limited: Errors.RateLimited }, { "retry-after": "1" })
 export const Unavailable = respond(503, { unavailable: Errors.Unavailable }, { "retry-after": "1" })
+
+/** The codes of errors that respond as they do here, by their status. */
+export const codesOf = (errors: Iterable<Schema.Top>): Readonly<Record<string, ReadonlyArray<string>>> =>
+  Object.fromEntries(
+    Array.from(errors).flatMap(({ ast }) => {
+      const told = SchemaAST.resolveAt<{ readonly status: number; readonly codes: ReadonlyArray<string> }>(
+        codesKey
+      )(ast)
+      return told === undefined ? [] : [[String(told.status), told.codes] as const]
+    })
+  )

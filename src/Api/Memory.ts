@@ -8,6 +8,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 import { listed, pageOf } from "./Paging.ts"
 
 const page = pageOf(MemoryEntryId)
@@ -17,12 +18,14 @@ export const Memory = HttpApiGroup.make("memory")
     HttpApiEndpoint.post("upsert", "/api/chat/memory", {
       payload: UpsertMemory,
       success: created(MemoryEntry)
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Store a memory entry by its key",
-        description: "201 for a new entry and for a new value of an old one, which keeps its `id`."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Store a memory entry by its key",
+          description: "201 for a new entry and for a new value of an old one, which keeps its `id`."
+        })
+      ),
     HttpApiEndpoint.get("list", "/api/chat/memory", {
       query: {
         ...listQuery,

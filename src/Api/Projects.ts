@@ -6,6 +6,7 @@ import { CreateProject, Project } from "../Schemas/Project.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { extension } from "./Extension.ts"
 import { created, data, workspaceQuery } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 
 export const Projects = HttpApiGroup.make("projects")
   .add(
@@ -21,9 +22,11 @@ export const Projects = HttpApiGroup.make("projects")
     HttpApiEndpoint.post("create", "/api/projects", {
       payload: CreateProject,
       success: created(Project)
-    }).annotateMerge(
-      OpenApi.annotations({ summary: "Create a project in a workspace", description: "By any member." })
-    )
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Create a project in a workspace", description: "By any member." })
+      )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)

@@ -8,6 +8,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, pathId, removed, workspaceQuery } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 
 export const ProviderKeys = HttpApiGroup.make("providerKeys")
   .add(
@@ -23,14 +24,16 @@ export const ProviderKeys = HttpApiGroup.make("providerKeys")
     HttpApiEndpoint.post("create", "/api/provider-keys", {
       payload: CreateProviderKey,
       success: created(ProviderKey)
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Store a provider key",
-        description:
-          "By an owner; the first one becomes the workspace's default. `apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`. `maxOutputTokens` is how " +
-          "many tokens an answer may have; without it the provider decides, or what is usual for the model."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Store a provider key",
+          description:
+            "By an owner; the first one becomes the workspace's default. `apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`. `maxOutputTokens` is how " +
+            "many tokens an answer may have; without it the provider decides, or what is usual for the model."
+        })
+      ),
     HttpApiEndpoint.delete("remove", "/api/provider-keys/:id", {
       params: { id: pathId<ProviderKeyId>() },
       success: removed,

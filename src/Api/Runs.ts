@@ -10,6 +10,7 @@ import { NotFound, RateLimited, RunFinished } from "./Errors.ts"
 import { EventStream, runStream, tells } from "./EventStream.ts"
 import { extension } from "./Extension.ts"
 import { data, listQuery, pathId, wholeNumber } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 import { pagingBehind } from "./Paging.ts"
 
 const pages = pagingBehind(20, RunId)
@@ -50,14 +51,16 @@ export const Runs = HttpApiGroup.make("runs")
       params: { id: pathId<RunId>() },
       success: data(RunDetail),
       error: [NotFound, RunFinished]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Cancel a run",
-        description:
-          "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED. Of a chat turn: the answer.",
-        ...extension
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Cancel a run",
+          description:
+            "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED. Of a chat turn: the answer.",
+          ...extension
+        })
+      ),
     HttpApiEndpoint.get("events", "/api/runs/:id/events", {
       params: { id: pathId<RunId>() },
       headers: { "last-event-id": Schema.optionalKey(wholeNumber(0, Number.MAX_SAFE_INTEGER)) },

@@ -5,17 +5,21 @@ import { Session as SessionSchema } from "../Schemas/Session.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { extension } from "./Extension.ts"
 import { created, removed } from "./Fields.ts"
+import { Idempotency, Keeping } from "./Idempotency.ts"
 
 export const Session = HttpApiGroup.make("session")
   .add(
-    HttpApiEndpoint.post("start", "/api/session", { success: created(SessionSchema) }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Exchange a bearer token for the session cookie",
-        description:
-          "HttpOnly, SameSite=Lax, Secure over https; good for 30 days, or as long as the token or session of the " +
-          "request, with which it is revoked."
-      })
-    ),
+    HttpApiEndpoint.post("start", "/api/session", { success: created(SessionSchema) })
+      .middleware(Idempotency)
+      .annotate(Keeping, "sealed")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Exchange a bearer token for the session cookie",
+          description:
+            "HttpOnly, SameSite=Lax, Secure over https; good for 30 days, or as long as the token or session of the " +
+            "request, with which it is revoked."
+        })
+      ),
     HttpApiEndpoint.delete("end", "/api/session", { success: removed }).annotateMerge(
       OpenApi.annotations({
         summary: "End the session of the cookie",

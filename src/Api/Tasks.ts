@@ -5,6 +5,7 @@ import { CreateTask, Run } from "../Schemas/Run.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { AgentInactive } from "./Errors.ts"
 import { created } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 
 export const Tasks = HttpApiGroup.make("tasks")
   .add(
@@ -12,12 +13,14 @@ export const Tasks = HttpApiGroup.make("tasks")
       payload: CreateTask,
       success: created(Run),
       error: AgentInactive
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Send a task to an agent",
-        description: "Creates a PENDING run, which is then executed in the background."
-      })
-    )
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Send a task to an agent",
+          description: "Creates a PENDING run, which is then executed in the background."
+        })
+      )
   )
   .middleware(Validation)
   .middleware(Authorization)

@@ -8,6 +8,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, pathId, removed } from "./Fields.ts"
+import { Idempotency, Keeping } from "./Idempotency.ts"
 
 export const Tokens = HttpApiGroup.make("tokens")
   .add(
@@ -20,15 +21,18 @@ export const Tokens = HttpApiGroup.make("tokens")
     HttpApiEndpoint.post("create", "/api/tokens", {
       payload: CreateToken,
       success: created(NewToken)
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Create a token, which is shown this once",
-        description:
-          "`expiresInDays` is 1 to 3650; without it the token works until it is revoked. It ends with the token or " +
-          "session of the request at the latest, as `expiresAt` says, and is revoked with that. Only a hash of it is " +
-          "stored."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotate(Keeping, "sealed")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a token, which is shown this once",
+          description:
+            "`expiresInDays` is 1 to 3650; without it the token works until it is revoked. It ends with the token or " +
+            "session of the request at the latest, as `expiresAt` says, and is revoked with that. Only a hash of it is " +
+            "stored."
+        })
+      ),
     HttpApiEndpoint.delete("remove", "/api/tokens/:id", {
       params: { id: pathId<TokenId>() },
       success: removed,

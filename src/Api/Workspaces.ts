@@ -9,6 +9,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound, RateLimited } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, pathId, removed } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
 
 const workspaces = "/api/workspaces"
 
@@ -23,12 +24,14 @@ export const Workspaces = HttpApiGroup.make("workspaces")
     HttpApiEndpoint.post("create", workspaces, {
       payload: CreateWorkspace,
       success: created(WorkspaceView)
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Create a workspace, which the caller then owns",
-        description: "On the free plan. Whoever runs the service changes plans on the command line."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a workspace, which the caller then owns",
+          description: "On the free plan. Whoever runs the service changes plans on the command line."
+        })
+      ),
     HttpApiEndpoint.get("get", `${workspaces}/:id`, {
       params: { id: pathId<WorkspaceId>() },
       success: data(WorkspaceView),
@@ -74,13 +77,15 @@ export const Workspaces = HttpApiGroup.make("workspaces")
       payload: AddMember,
       success: created(Member),
       error: [NotFound, RateLimited]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Add a user by e-mail, or change its role, by an owner",
-        description:
-          "Whoever has this e-mail, now or one day, may use the workspace at once and is shown as `isPending` until then: nobody is told whether there is such a user. Adding somebody who is there already changes the role; the last owner stays one, and who is pending is none yet. A workspace has 1,000 members at most; a user invites 60 at once and then one a minute."
-      })
-    ),
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Add a user by e-mail, or change its role, by an owner",
+          description:
+            "Whoever has this e-mail, now or one day, may use the workspace at once and is shown as `isPending` until then: nobody is told whether there is such a user. Adding somebody who is there already changes the role; the last owner stays one, and who is pending is none yet. A workspace has 1,000 members at most; a user invites 60 at once and then one a minute."
+        })
+      ),
     HttpApiEndpoint.delete("removeMember", `${workspaces}/:id/members/:userId`, {
       params: { id: pathId<WorkspaceId>(), userId: pathId<UserId>() },
       success: removed,

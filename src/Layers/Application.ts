@@ -10,6 +10,7 @@ import { Connectors } from "../Services/Connectors.ts"
 import { CronJobs } from "../Services/CronJobs.ts"
 import { DatabaseGauges } from "../Services/DatabaseGauges.ts"
 import * as Engine from "../Services/Engine.ts"
+import { Idempotency } from "../Services/Idempotency.ts"
 import { Ids } from "../Services/Ids.ts"
 import type { Inference } from "../Services/Inference.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
@@ -36,6 +37,7 @@ const useCases = Layer.mergeAll(
   Connectors.layer,
   CronJobs.layer,
   DatabaseGauges.layer,
+  Idempotency.layer,
   Memory.layer,
   Projects.layer,
   ProviderKeys.layer,

@@ -13,6 +13,7 @@ import * as Chat from "./Http/Chat.ts"
 import * as Connectors from "./Http/Connectors.ts"
 import * as CronJobs from "./Http/CronJobs.ts"
 import * as Home from "./Http/Home.ts"
+import * as Idempotency from "./Http/Idempotency.ts"
 import * as Memory from "./Http/Memory.ts"
 import * as MetricsPage from "./Http/MetricsPage.ts"
 import * as Pages from "./Http/Pages.ts"
@@ -63,4 +64,4 @@ export const layer = Layer.mergeAll(
   MetricsPage.layer,
   Home.layer,
   Boundary.layer
-).pipe(Layer.provide(layerHandlers), Layer.provide(Validation.layer))
+).pipe(Layer.provide(layerHandlers), Layer.provide(Layer.merge(Idempotency.layer, Validation.layer)))

@@ -41,6 +41,7 @@ import { Ids } from "./Ids.ts"
 import * as Listing from "./Listing.ts"
 import { orUnknown, References } from "./References.ts"
 import { continued } from "./Relay.ts"
+import * as RequestFacts from "./RequestFacts.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 
@@ -140,6 +141,7 @@ export class Chat extends Context.Service<
         const live = yield* LiveEvents.make
         yield* live.offer(first)
         const isHere = yield* engine.submit(run, (start) => store(turn, existing, start), live)
+        yield* RequestFacts.tell({ turnId: run.id })
         return isHere ? lived(live.stream, follow) : follow(0)
       })
 

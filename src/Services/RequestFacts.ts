@@ -1,6 +1,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { TokenId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { RunId, TokenId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { Rate } from "../Schemas/Rate.ts"
 
 /** What becomes known of a request while it is answered: who asks, and the workspace that it is about. */
@@ -11,6 +11,8 @@ export interface RequestFacts {
   tokenId?: TokenId
   userId?: UserId
   workspaceId?: WorkspaceId
+  /** The chat turn that it has begun. */
+  turnId?: RunId
   /** How the bucket stands that the request was counted in. */
   rate?: Rate
   /** It was refused since it takes an owner of that workspace. */

@@ -19,6 +19,7 @@ import type { Connectors } from "../../src/Services/Connectors.ts"
 import type { CronJobs } from "../../src/Services/CronJobs.ts"
 import type { DatabaseGauges } from "../../src/Services/DatabaseGauges.ts"
 import type { DatabaseHealth } from "../../src/Services/DatabaseHealth.ts"
+import type { Idempotency } from "../../src/Services/Idempotency.ts"
 import type { Ids } from "../../src/Services/Ids.ts"
 import type { Lifecycle } from "../../src/Services/Lifecycle.ts"
 import type { Memory } from "../../src/Services/Memory.ts"
@@ -49,6 +50,7 @@ type Served =
   | Quotas
   | DatabaseGauges
   | DatabaseHealth
+  | Idempotency
   | Ids
   | Lifecycle
   | Rates

@@ -1,11 +1,12 @@
 import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Redacted from "effect/Redacted"
 import { Api } from "../../Api/Api.ts"
+import { CurrentUser } from "../../Api/Authorization.ts"
 import { Tokens } from "../../Services/Tokens.ts"
-import { data, removal } from "./Data.ts"
-import { sessionOf, setSession } from "./SessionCookie.ts"
+import { sessionOf, withSessionCookie } from "./SessionCookie.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -13,21 +14,20 @@ export const layer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const tokens = yield* Tokens
     return handlers.handleAll({
-      start: () =>
-        data(
-          Effect.fnUntraced(function* (user) {
-            const { expiresAt, secret } = yield* tokens.startSession(user)
-            yield* setSession(Redacted.value(secret), expiresAt)
-            return { userId: user.id, email: user.email, expiresAt }
-          })
-        ),
-      end: () =>
-        removal(
-          Effect.fnUntraced(function* (user) {
-            yield* tokens.endSession(user, Redacted.make(sessionOf(yield* HttpServerRequest)))
-            yield* setSession("", new Date(0))
-          })
-        )
+      start: Effect.fnUntraced(function* () {
+        const user = yield* CurrentUser
+        const { expiresAt, secret } = yield* tokens.startSession(user)
+        const session = { userId: user.id, email: user.email, expiresAt }
+        const response = HttpServerResponse.jsonUnsafe({ data: session }, { status: 201 })
+        const cookie = { secret: Redacted.value(secret), expires: expiresAt }
+        return yield* withSessionCookie(yield* HttpServerRequest, response, cookie)
+      }),
+      end: Effect.fnUntraced(function* () {
+        const request = yield* HttpServerRequest
+        yield* tokens.endSession(yield* CurrentUser, Redacted.make(sessionOf(request)))
+        const response = HttpServerResponse.jsonUnsafe({ data: { success: true } })
+        return yield* withSessionCookie(request, response, { secret: "", expires: new Date(0) })
+      })
     })
   })
 )

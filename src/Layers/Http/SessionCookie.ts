@@ -1,6 +1,5 @@
 import * as Effect from "effect/Effect"
 import * as Headers from "effect/http/Headers"
-import * as HttpEffect from "effect/http/HttpEffect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { isForwardedHttps } from "../../Schemas/Session.ts"
@@ -25,17 +24,20 @@ export const withSession = (request: HttpServerRequest): HttpServerRequest => {
 /** The secret of a session, empty where there is none. */
 export const sessionOf = ({ cookies }: HttpServerRequest): string => cookies[plainName] ?? ""
 
-/** Sets the cookie of a session in the answer, or takes it back with an end that is over. */
-export const setSession = (secret: string, expires: Date) =>
-  HttpEffect.appendPreResponseHandler((request, response) => {
-    const secure = isHttps(request)
-    return Effect.orDie(
-      HttpServerResponse.setCookie(response, secure ? secureName : plainName, secret, {
-        httpOnly: true,
-        sameSite: "lax",
-        secure,
-        path: "/",
-        expires
-      })
-    )
-  })
+/** The answer with the cookie of a session; with an end that is over it is taken back. */
+export const withSessionCookie = (
+  request: HttpServerRequest,
+  response: HttpServerResponse.HttpServerResponse,
+  { expires, secret }: { readonly secret: string; readonly expires: Date }
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const secure = isHttps(request)
+  return Effect.orDie(
+    HttpServerResponse.setCookie(response, secure ? secureName : plainName, secret, {
+      httpOnly: true,
+      sameSite: "lax",
+      secure,
+      path: "/",
+      expires
+    })
+  )
+}

@@ -1,0 +1,133 @@
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Cookies from "effect/http/Cookies"
+import { RouteContext } from "effect/http/HttpRouter"
+import { HttpServerRequest, ParsedSearchParams } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import { CurrentUser } from "../../Api/Authorization.ts"
+import {
+  Idempotency as IdempotencyMiddleware,
+  idempotencyKeyHeader,
+  idempotencyReplayedHeader,
+  Keeping
+} from "../../Api/Idempotency.ts"
+import { InvalidInput } from "../../Schemas/Errors.ts"
+import { type KeptAnswer, keyOfHeader, keySentence, requestText } from "../../Schemas/Idempotency.ts"
+import type { RunId } from "../../Schemas/Ids.ts"
+import type { Caller } from "../../Schemas/Token.ts"
+import { Idempotency, type Performed } from "../../Services/Idempotency.ts"
+import * as RequestFacts from "../../Services/RequestFacts.ts"
+import { Runs } from "../../Services/Runs.ts"
+import { answer, eventStream } from "./EventStream.ts"
+import { problemResponse } from "./Problems.ts"
+
+/** A response that says no: what was done for it is undone. */
+class Refused extends Data.TaggedError("Refused")<{
+  readonly response: HttpServerResponse.HttpServerResponse
+}> {}
+
+/**
+ * Does a POST with an `Idempotency-Key` once. The handler is executed in the transaction of its key, and its answer is
+ * made anew from what is kept of it, the first time as every other: a stream that the handler gives would be read in a
+ * transaction that is over.
+ */
+export const layer = Layer.effect(
+  IdempotencyMiddleware,
+  Effect.gen(function* () {
+    const { once } = yield* Idempotency
+    const stream = yield* makeStream
+
+    return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
+      const request = yield* HttpServerRequest
+      const header = request.headers[idempotencyKeyHeader]
+      if (header === undefined) return yield* httpEffect
+      const key = keyOfHeader(header)
+      if (key === undefined) return yield* new InvalidInput({ error: keySentence })
+      const caller = yield* CurrentUser
+      const keyed = {
+        caller,
+        method: request.method,
+        path: pathOf(endpoint, (yield* RouteContext).params),
+        key,
+        request: requestText({ ...(yield* ParsedSearchParams) } as Schema.Json, yield* bodyOf(request)),
+        keeping: Context.get(endpoint.annotations, Keeping)
+      }
+      const facts = (yield* RequestFacts.CurrentRequest) ?? {}
+      const perform = Effect.scoped(httpEffect).pipe(
+        Effect.flatMap((response) => performedOf(response, facts)),
+        Effect.provideService(RequestFacts.CurrentRequest, facts)
+      )
+      const outcome = yield* Effect.catchIf(
+        once(keyed, perform),
+        (error) => error instanceof Refused,
+        ({ response }) => Effect.succeed(response)
+      )
+      if (HttpServerResponse.isHttpServerResponse(outcome)) return outcome
+      const { isReplayed, performed } = outcome
+      const response =
+        "turnId" in performed ? yield* stream(caller, performed.turnId) : responseOf(performed.answer)
+      return isReplayed && response.status < 300
+        ? HttpServerResponse.setHeader(response, idempotencyReplayedHeader, "true")
+        : response
+    })
+  })
+)
+
+/** The events of a turn from its first, as the chat that began it tells them. */
+const makeStream = Effect.gen(function* () {
+  const runs = yield* Runs
+  return (caller: Caller, turnId: RunId) =>
+    runs.events(caller, turnId, 0).pipe(
+      Effect.flatMap((events) => answer((context) => eventStream(Option.getOrThrow(events), context))),
+      Effect.catchTag("NotFound", () =>
+        Effect.succeed(problemResponse(404, {}, "the answer to this message is not there any more"))
+      )
+    )
+})
+
+/** The path as the router reads it, however it was written. */
+const pathOf = (
+  { path }: HttpApiEndpoint.Top,
+  params: Readonly<Record<string, string | undefined>>
+): string => path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""))
+
+/** What is no JSON is refused by who decodes it. */
+const bodyOf = (request: HttpServerRequest): Effect.Effect<Schema.Json> =>
+  Effect.map(Effect.orDie(request.text), (text) => {
+    try {
+      return text === "" ? null : JSON.parse(text)
+    } catch {
+      return text
+    }
+  })
+
+const performedOf = (
+  response: HttpServerResponse.HttpServerResponse,
+  { turnId }: RequestFacts.RequestFacts
+): Effect.Effect<Performed, Refused> => {
+  const { body, cookies, headers, status } = response
+  if (status < 200 || status > 299) return new Refused({ response })
+  if (body._tag === "Stream" && turnId !== undefined) return Effect.succeed({ turnId })
+  if (body._tag !== "Uint8Array") return Effect.die(new Error(`an answer of ${body._tag} can't be kept`))
+  const { "content-length": _, ...kept } = headers
+  return Effect.succeed({
+    answer: {
+      status,
+      headers: kept,
+      cookies: Cookies.toSetCookieHeaders(cookies),
+      contentType: body.contentType,
+      body: new TextDecoder().decode(body.body)
+    }
+  })
+}
+
+const responseOf = ({ body, contentType, cookies, headers, status }: KeptAnswer) =>
+  HttpServerResponse.mergeCookies(
+    HttpServerResponse.uint8Array(new TextEncoder().encode(body), { status, headers, contentType }),
+    Cookies.fromSetCookie(cookies)
+  )
