@@ -2,10 +2,10 @@ import * as Schema from "effect/Schema"
 import { ConnectorReference } from "./Connector.ts"
 import { ApprovalId, RunId, UserId, WorkspaceId } from "./Ids.ts"
 import { sortedJson } from "./Json.ts"
-import type { AutonomyLevel, StoredRun } from "./Run.ts"
+import type { StoredRun } from "./Run.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
-import { type BoundCall, identity, type ToolBinding } from "./ToolBinding.ts"
+import { type BoundCall, identity } from "./ToolBinding.ts"
 
 export const ApprovalStatus = Schema.Literals(["PENDING", "APPROVED", "REJECTED", "EXPIRED"])
 export type ApprovalStatus = typeof ApprovalStatus.Type
@@ -47,13 +47,6 @@ export const StoredApproval = Schema.Struct({ ...Approval.fields, fingerprint: S
 export type StoredApproval = typeof StoredApproval.Type
 
 export const toApproval = ({ fingerprint: _, ...approval }: StoredApproval): Approval => approval
-
-/**
- * Whether a tool is called only after somebody allowed it (CONTRACT.md section 5): a built-in one, which acts within
- * the workspace alone, only where every call is asked about.
- */
-export const needsApproval = (level: AutonomyLevel, binding: Pick<ToolBinding, "readOnly"> | null): boolean =>
-  level === "supervised" || (level === "semi-autonomous" && binding !== null && !binding.readOnly)
 
 /**
  * What an approval is bound to: the tool and its exact arguments, whatever the order of their fields. A tool of a

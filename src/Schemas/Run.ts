@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { AnsweringModel } from "./AnsweringModel.ts"
+import { AutonomyLevel, defaultAutonomy } from "./Autonomy.ts"
 import {
   AgentId,
   ConversationId,
@@ -27,12 +28,6 @@ export const RunStatus = Schema.Literals([
   "CANCELLED"
 ])
 export type RunStatus = typeof RunStatus.Type
-
-export const AutonomyLevel = Schema.Literals(["supervised", "semi-autonomous", "autonomous"])
-export type AutonomyLevel = typeof AutonomyLevel.Type
-
-/** Of tasks, cron jobs and chat messages alike (CONTRACT.md section 5). */
-export const defaultAutonomy: AutonomyLevel = "semi-autonomous"
 
 export const Run = Schema.Struct({
   id: RunId,

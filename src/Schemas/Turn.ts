@@ -1,7 +1,8 @@
 import type { Agent } from "./Agent.ts"
+import { defaultAutonomy } from "./Autonomy.ts"
 import { type Message, type SendMessage, type StoredConversation, titleOf } from "./Conversation.ts"
 import type { ConversationId, MessageId, RunId, UserId } from "./Ids.ts"
-import { defaultAutonomy, newRun, type StoredRun } from "./Run.ts"
+import { newRun, type StoredRun } from "./Run.ts"
 import type { NumberedEvent } from "./RunEvent.ts"
 
 /** What is stored of a message that was sent, all of it or nothing, and what is told of it first. */

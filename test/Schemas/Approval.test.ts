@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { endUndecided, fingerprintText, needsApproval, rejection } from "../../src/Schemas/Approval.ts"
+import { endUndecided, fingerprintText, rejection } from "../../src/Schemas/Approval.ts"
+import { needsApproval } from "../../src/Schemas/Autonomy.ts"
 import { RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { newRun } from "../../src/Schemas/Run.ts"
 

@@ -1,6 +1,7 @@
 import * as Digest from "effect/crypto/Digest"
 import * as Effect from "effect/Effect"
-import { fingerprintText, needsApproval, type StoredApproval } from "../../Schemas/Approval.ts"
+import { fingerprintText, type StoredApproval } from "../../Schemas/Approval.ts"
+import { needsApproval } from "../../Schemas/Autonomy.ts"
 import type { ApprovalId } from "../../Schemas/Ids.ts"
 import type { StoredRun } from "../../Schemas/Run.ts"
 import type { BoundCall, ToolBinding } from "../../Schemas/ToolBinding.ts"
