@@ -16,8 +16,8 @@ interface Shown {
 export const givenOf = (tools: ReadonlyArray<Shown>): ReadonlyArray<GivenTool> =>
   tools.flatMap(({ binding, definition: { name } }) => {
     if (binding === null) return []
-    const { connectorId, connectorName, place, tool } = binding
-    return [{ name, connectorId, connectorName, place, tool }]
+    const { connectorId, connectorName, place, prefix, tool } = binding
+    return [{ name, connectorId, connectorName, place, tool, ...(prefix !== undefined && { prefix }) }]
   })
 
 export const isGiven = (given: GivenTool, { binding }: Shown): boolean =>

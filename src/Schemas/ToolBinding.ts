@@ -11,7 +11,9 @@ export const ToolPlace = Schema.Struct({
   /** A hash of the whole address. */
   place: Schema.String,
   /** As its server names it. */
-  tool: Schema.String
+  tool: Schema.String,
+  /** What the name of it began with when it was given; a version before this one has not kept that. */
+  prefix: Schema.optionalKey(Schema.String)
 })
 export type ToolPlace = typeof ToolPlace.Type
 

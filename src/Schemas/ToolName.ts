@@ -34,15 +34,30 @@ export const mayMeet = (one: string, other: string): boolean => {
 export const toolNames = (tools: ReadonlyArray<ConnectorTool>): ReadonlyArray<string> => {
   const taken = new Set(builtinNames)
   return tools.map((tool) => {
-    const full = plain(tool.prefix) + separator + plain(tool.tool)
-    let name = full.length <= maximum ? full : suffixed(tool, `${tool.prefix}${separator}${tool.tool}`)
-    for (let attempt = 0; taken.has(name); attempt++) {
-      name = suffixed(tool, [tool.connectorId, tool.tool, attempt].join("\n"))
-    }
+    let name = alone(tool)
+    for (let attempt = 0; taken.has(name); attempt++) name = apart(tool, attempt)
     taken.add(name)
     return name
   })
 }
+
+/**
+ * Every name that a tool may be shown under, whatever other tools there are, and those that it is made of: as its
+ * connector and server call it, in the letters of names, cut, and told apart from another.
+ */
+export const possibleNames = (tool: ConnectorTool): ReadonlyArray<string> => {
+  const raw = tool.prefix + separator + tool.tool
+  return [raw, plain(tool.prefix) + separator + plain(tool.tool), alone(tool), apart(tool, 0)]
+}
+
+/** Where no other is called so. */
+const alone = (tool: ConnectorTool): string => {
+  const full = plain(tool.prefix) + separator + plain(tool.tool)
+  return full.length <= maximum ? full : suffixed(tool, `${tool.prefix}${separator}${tool.tool}`)
+}
+
+const apart = (tool: ConnectorTool, attempt: number): string =>
+  suffixed(tool, [tool.connectorId, tool.tool, attempt].join("\n"))
 
 /** As much of both parts as there is room for, and a hash of `text`. */
 const suffixed = ({ prefix, tool }: ConnectorTool, text: string): string => {

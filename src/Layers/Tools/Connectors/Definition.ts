@@ -5,6 +5,7 @@ import { storableText } from "../../../Schemas/Json.ts"
 import { cut } from "../../../Schemas/Text.ts"
 import type { ToolDefinition } from "../../../Schemas/Tool.ts"
 import { definitionText, shownAddress, type ToolBinding } from "../../../Schemas/ToolBinding.ts"
+import { prefixOf } from "../../../Schemas/ToolName.ts"
 import type { McpTool } from "../Mcp.ts"
 
 const longestDescription = 1_024
@@ -28,6 +29,7 @@ export const bindingOf = (connector: StoredConnector, url: string, tool: McpTool
   address: shownAddress(url),
   place: placeOf(url),
   tool: tool.name,
+  prefix: prefixOf(connector),
   definition: definitionHash(tool),
   description: descriptionOf(tool),
   readOnly: isReadOnly(tool)
