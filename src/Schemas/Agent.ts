@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AgentId, ProjectId, ProviderKeyId, WorkspaceId } from "./Ids.ts"
+import { Policy } from "./Policy.ts"
 import { ProviderKeySummary } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -23,6 +24,12 @@ export const Agent = Schema.Struct({
   updatedAt: Timestamp
 }).annotate({ identifier: "Agent" })
 export type Agent = typeof Agent.Type
+
+/** An agent as work is made for it; the policy is null where it says nothing. */
+export const StoredAgent = Schema.Struct({ ...Agent.fields, policy: Schema.NullOr(Policy) })
+export type StoredAgent = typeof StoredAgent.Type
+
+export const toAgent = ({ policy: _, ...agent }: StoredAgent): Agent => agent
 
 export const CreateAgent = Schema.Struct({
   workspaceId: WorkspaceId,

@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "./Ids.ts"
+import { Policy, resolvePolicy } from "./Policy.ts"
 import { newRun, type StoredRun } from "./Run.ts"
 import { type Instants, instantsOf } from "./Schedule.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -41,7 +42,10 @@ export const DueJob = Schema.Struct({
   slot: Timestamp,
   /** Whether a run of this job is PENDING, RUNNING or WAITING_APPROVAL. */
   isBusy: Schema.Boolean,
-  agentIsActive: Schema.Boolean
+  agentIsActive: Schema.Boolean,
+  /** Of the job, and of its agent. */
+  policy: Schema.NullOr(Policy),
+  agentPolicy: Schema.NullOr(Policy)
 })
 export type DueJob = typeof DueJob.Type
 
@@ -138,7 +142,7 @@ export const planBacklog = (
 
 /** The run that a job makes at `at`, as a task without any choice of its own. */
 export const runOfJob = (
-  job: Pick<DueJob, "id" | "workspaceId" | "projectId" | "agentId" | "prompt">,
+  job: Pick<DueJob, "id" | "workspaceId" | "projectId" | "agentId" | "prompt" | "policy" | "agentPolicy">,
   id: RunId,
   at: Date
 ): StoredRun =>
@@ -149,5 +153,6 @@ export const runOfJob = (
     agentId: job.agentId,
     cronJobId: job.id,
     prompt: job.prompt,
+    ...resolvePolicy({ job: job.policy, agent: job.agentPolicy }),
     createdAt: at
   })

@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import { AgentReference } from "./Agent.ts"
 import { AgentId, CronJobId, ProjectId, UserId, WorkspaceId } from "./Ids.ts"
+import { Policy } from "./Policy.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -96,16 +97,27 @@ const maker = {
   stopReason: Schema.NullOr(StopReason)
 }
 
-/** A job as it is stored: with the next instant at which it is due, none while it is switched off. */
+/**
+ * A job as it is stored: with the next instant at which it is due, none while it is switched off, and its policy, none
+ * where that says nothing.
+ */
 export const StoredCronJob = Schema.Struct({
   ...CronJob.fields,
   ...maker,
-  nextFireAt: Schema.NullOr(Timestamp)
+  nextFireAt: Schema.NullOr(Timestamp),
+  policy: Schema.NullOr(Policy)
 })
 export type StoredCronJob = typeof StoredCronJob.Type
 
 export const toCronJob = (stored: StoredCronJob): CronJob => {
-  const { createdBy: _, nextFireAt: _next, stopReason: _reason, stoppedAt: _at, ...job } = stored
+  const {
+    createdBy: _,
+    nextFireAt: _next,
+    policy: _policy,
+    stopReason: _reason,
+    stoppedAt: _at,
+    ...job
+  } = stored
   return job
 }
 
@@ -158,6 +170,7 @@ export const newCronJob = (
   stoppedAt: null,
   stopReason: null,
   nextFireAt: given.nextFireAt,
+  policy: null,
   createdAt: given.at,
   updatedAt: given.at
 })

@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import type { StoredAgent } from "./Agent.ts"
 import { AnsweringModel } from "./AnsweringModel.ts"
 import { AutonomyLevel, defaultAutonomy } from "./Autonomy.ts"
 import {
@@ -12,6 +13,7 @@ import {
   WorkspaceId
 } from "./Ids.ts"
 import { answersOf, type JournalStep } from "./Journal.ts"
+import { RunPolicy, resolvePolicy } from "./Policy.ts"
 import { Provider } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -91,6 +93,8 @@ export const StoredRun = Schema.Struct({
   selectedModel: Schema.NullOr(Schema.String),
   providerKeyId: Schema.NullOr(ProviderKeyId),
   connectorIds: Schema.NullOr(Schema.Array(Schema.String)),
+  /** What policies said when it was made; null: nothing, as of runs that a version before this one has made. */
+  policy: Schema.NullOr(RunPolicy),
   /** Of a chat turn; null for a task. */
   turn: Schema.NullOr(Turn),
   error: Schema.NullOr(Schema.String),
@@ -176,6 +180,7 @@ export const newRun = (
         | "selectedModel"
         | "providerKeyId"
         | "connectorIds"
+        | "policy"
       >
     >
 ): StoredRun => ({
@@ -190,6 +195,7 @@ export const newRun = (
   selectedModel: null,
   providerKeyId: null,
   connectorIds: null,
+  policy: null,
   ...given,
   updatedAt: given.createdAt
 })
@@ -197,7 +203,11 @@ export const newRun = (
 /** The run of a task. */
 export const runOfTask = (
   input: CreateTask,
-  given: { readonly id: RunId; readonly agentId: AgentId | null; readonly at: Date }
+  given: {
+    readonly id: RunId
+    readonly agent: Pick<StoredAgent, "id" | "policy"> | null
+    readonly at: Date
+  }
 ): StoredRun =>
   newRun({
     id: given.id,
@@ -205,12 +215,11 @@ export const runOfTask = (
     projectId: input.projectId ?? null,
     prompt: input.prompt,
     createdAt: given.at,
-    agentId: given.agentId,
-    autonomyLevel: input.autonomyLevel ?? defaultAutonomy,
+    agentId: given.agent?.id ?? null,
+    ...resolvePolicy({ own: input, agent: given.agent?.policy ?? null }),
     selectedProvider: input.selectedProvider ?? null,
     selectedModel: input.selectedModel ?? null,
-    providerKeyId: input.providerKeyId ?? null,
-    connectorIds: input.connectorIds ?? null
+    providerKeyId: input.providerKeyId ?? null
   })
 
 /** Whether a status never changes again. */

@@ -1,7 +1,7 @@
-import type { Agent } from "./Agent.ts"
-import { defaultAutonomy } from "./Autonomy.ts"
+import type { StoredAgent } from "./Agent.ts"
 import { type Message, type SendMessage, type StoredConversation, titleOf } from "./Conversation.ts"
 import type { ConversationId, MessageId, RunId, UserId } from "./Ids.ts"
+import { resolvePolicy } from "./Policy.ts"
 import { newRun, type StoredRun } from "./Run.ts"
 import type { NumberedEvent } from "./RunEvent.ts"
 
@@ -15,12 +15,12 @@ export interface NewTurn {
 
 /**
  * The turn that answers a message, in the conversation that it names or in a new one of its sender's
- * (CONTRACT.md section 7), as autonomous as the message says, or a task that says nothing.
+ * (CONTRACT.md section 7), as autonomous as the message says, else as a task to that agent.
  */
 export const newTurn = (given: {
   readonly input: SendMessage
   readonly existing: StoredConversation | null
-  readonly agent: Agent | null
+  readonly agent: Pick<StoredAgent, "id" | "policy"> | null
   readonly sender: UserId
   readonly ids: {
     readonly turn: RunId
@@ -52,7 +52,7 @@ export const newTurn = (given: {
     agentId: conversation.agentId,
     prompt: input.content,
     turn: { conversationId: conversation.id, replyId: ids.reply },
-    autonomyLevel: input.autonomyLevel ?? defaultAutonomy,
+    ...resolvePolicy({ own: { autonomyLevel: input.autonomyLevel }, agent: agent?.policy ?? null }),
     providerKeyId: input.providerKeyId ?? null,
     createdAt: at
   })

@@ -1,10 +1,11 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { Agent, UpdateAgent } from "../Schemas/Agent.ts"
+import type { Agent, StoredAgent, UpdateAgent } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId } from "../Schemas/Ids.ts"
+import type { Policy } from "../Schemas/Policy.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { Pages } from "./Pages.ts"
 
@@ -20,7 +21,17 @@ export class AgentRepo extends Context.Service<
       agent: Omit<Agent, "providerKey">,
       most?: ByPlan
     ) => Effect.Effect<Agent, PlanLimitExceeded | ReferenceGone | Unavailable>
-    readonly find: (id: AgentId) => Effect.Effect<Option.Option<Agent>, Unavailable>
+    /** With its policy, in one statement. */
+    readonly find: (id: AgentId) => Effect.Effect<Option.Option<StoredAgent>, Unavailable>
+    /**
+     * Replaces the policy, null for none, where it is still what it was `before`: atomic. False where it is another one by
+     * now, or there is no such agent.
+     */
+    readonly setPolicy: (
+      id: AgentId,
+      policy: { readonly before: Policy | null; readonly after: Policy | null },
+      at: Date
+    ) => Effect.Effect<boolean, Unavailable>
     /**
      * It is gone at once, and what named it has none; that is let go of bit by bit (`RemovalRepo`). False when it was
      * gone.

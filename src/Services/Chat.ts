@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type Agent, type AgentInactive, requireActive } from "../Schemas/Agent.ts"
+import { type AgentInactive, requireActive, type StoredAgent } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
   type Conversation,
@@ -211,7 +211,7 @@ const makeResolve = Effect.gen(function* () {
     if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {
       return yield* new InvalidInput({ error: "projectId: is not the project of this conversation" })
     }
-    const agent: Agent | null =
+    const agent: StoredAgent | null =
       resolved.agent ??
       (existing?.agentId == null ? null : Option.getOrNull(yield* agents.find(existing.agentId)))
     yield* Effect.fromResult(requireActive(agent))

@@ -5,6 +5,7 @@ import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { CronJob, StopReason, StoredCronJob, UpdateCronJob } from "../Schemas/CronJob.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { CronJobId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { Policy } from "../Schemas/Policy.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { Pages } from "./Pages.ts"
 
@@ -31,6 +32,12 @@ export class CronJobRepo extends Context.Service<
         Partial<Pick<StoredCronJob, "createdBy" | "nextFireAt" | "stopReason" | "stoppedAt">>,
       at: Date
     ) => Effect.Effect<Option.Option<StoredCronJob>, ReferenceGone | Unavailable>
+    /** As that of `AgentRepo`. When the job is due stays as it is. */
+    readonly setPolicy: (
+      id: CronJobId,
+      policy: { readonly before: Policy | null; readonly after: Policy | null },
+      at: Date
+    ) => Effect.Effect<boolean, Unavailable>
     /**
      * Switches off what is on of the jobs that a user answers for, in a workspace or null in all. A job that is being
      * fired is waited for, and no slot comes after it. To be called when the user is taken out: jobs are locked last.

@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { Agent } from "../Schemas/Agent.ts"
+import type { StoredAgent } from "../Schemas/Agent.ts"
 import type { StoredConversation } from "../Schemas/Conversation.ts"
 import { type InvalidInput, ReferenceGone, type Unavailable, unknownReference } from "../Schemas/Errors.ts"
 import type {
@@ -49,7 +49,7 @@ export class References extends Context.Service<
       workspaceId: WorkspaceId,
       referred: Referred
     ) => Effect.Effect<
-      { readonly agent: Agent | null; readonly conversation: StoredConversation | null },
+      { readonly agent: StoredAgent | null; readonly conversation: StoredConversation | null },
       InvalidInput | Unavailable
     >
   }

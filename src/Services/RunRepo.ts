@@ -90,7 +90,7 @@ export class RunRepo extends Context.Service<
     ) => Effect.Effect<boolean, PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
     /**
-     * Tasks, newest first, up to `limit`, the last of which may go over `batchBytes`; `total` counts all that match,
+     * Tasks without their policies, newest first, up to `limit`, the last of which may go over `batchBytes`; `total` counts all that match,
      * whatever is asked for. `ReferenceGone` where there is no task `after` in the workspace.
      */
     readonly list: (

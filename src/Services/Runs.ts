@@ -136,7 +136,7 @@ export class Runs extends Context.Service<
           const refusal = yield* inference.refusal(modelChoice(input.workspaceId, agent, input))
           if (refusal !== undefined) return yield* new InvalidInput({ error: refusal })
           const id = yield* ids.make<RunId>("run")
-          const run = runOfTask(input, { id, agentId: agent?.id ?? null, at: yield* now })
+          const run = runOfTask(input, { id, agent, at: yield* now })
           return yield* orUnknown(submit(run, audited("run.create", run)))
         }),
         createOfJob: Effect.fn("Runs.createOfJob")((user, id) =>
@@ -218,7 +218,8 @@ const makeOfJob = Effect.gen(function* () {
     const job = yield* access.visible(user, "cron job", yield* cronJobs.find(id))
     const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
     yield* Effect.fromResult(requireActive(agent))
-    return runOfJob(job, yield* ids.make<RunId>("run"), yield* now)
+    const agentPolicy = agent?.policy ?? null
+    return runOfJob({ ...job, agentPolicy }, yield* ids.make<RunId>("run"), yield* now)
   })
 })
 

@@ -149,7 +149,8 @@ describe("HTTP errors", () => {
             page: () => Effect.die(new Error("secret")),
             extent: () => Effect.die(new Error("secret")),
             remove: () => Effect.succeed(false),
-            update: () => Effect.succeed(Option.none())
+            update: () => Effect.succeed(Option.none()),
+            setPolicy: () => Effect.die("x")
           })
         )
       )

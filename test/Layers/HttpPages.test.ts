@@ -222,7 +222,8 @@ const broken = (fails: "extent" | "slice") => {
           ? Effect.fail(away)
           : Effect.succeed({ isOver: false, after: null, until: place, next: null }),
       remove: () => Effect.succeed(false),
-      update: () => Effect.succeed(Option.none())
+      update: () => Effect.succeed(Option.none()),
+      setPolicy: () => Effect.die("x")
     })
   )
 }

@@ -23,6 +23,8 @@ const jobOf = (given: Partial<DueJob>): DueJob => ({
   slot: date("2026-11-20T08:00:00.000Z"),
   isBusy: false,
   agentIsActive: true,
+  policy: null,
+  agentPolicy: null,
   ...given
 })
 
@@ -189,6 +191,7 @@ describe("what a slot leaves", () => {
       status: "PENDING",
       autonomyLevel: "semi-autonomous",
       connectorIds: null,
+      policy: null,
       attempts: 0,
       createdAt: at,
       updatedAt: at

@@ -87,6 +87,7 @@ describe("the end of a run's events", () => {
     selectedModel: null,
     providerKeyId: null,
     connectorIds: null,
+    policy: null,
     ...given
   })
   const usage = { inputTokens: 1, outputTokens: 2 }

@@ -1,5 +1,4 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { Agent } from "../../src/Schemas/Agent.ts"
 import type { SendMessage, StoredConversation } from "../../src/Schemas/Conversation.ts"
 import type {
   AgentId,
@@ -78,7 +77,7 @@ describe("the turn of a message", () => {
   })
 
   it("is answered by the agent that was found, as autonomous as the message says", () => {
-    const agent = { id: "agent_2" as AgentId } as Agent
+    const agent = { id: "agent_2" as AgentId, policy: null }
     const { conversation, run } = plan({
       existing,
       agent,

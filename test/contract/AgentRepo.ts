@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Agent, UpdateAgent } from "../../src/Schemas/Agent.ts"
+import type { Agent, StoredAgent, UpdateAgent } from "../../src/Schemas/Agent.ts"
 import type { AgentId } from "../../src/Schemas/Ids.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
@@ -46,7 +46,7 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(agent.providerKey, { id, model, name, provider })
         assert.strictEqual(agent.name, unicode)
         assert.deepStrictEqual([agent.createdAt, agent.updatedAt], [at(), at(1)])
-        assert.deepStrictEqual(yield* agents.find(agent.id), Option.some(agent))
+        assert.deepStrictEqual(yield* agents.find(agent.id), Option.some({ ...agent, policy: null }))
       })
     )
 
@@ -68,7 +68,7 @@ export const suite = (it: It) =>
           createdAt: at(),
           updatedAt: at()
         })
-        assert.deepStrictEqual(yield* agents.find(agent.id), Option.some(agent))
+        assert.deepStrictEqual(yield* agents.find(agent.id), Option.some({ ...agent, policy: null }))
         assert.deepStrictEqual(yield* agents.find(yield* newId<AgentId>("agent")), Option.none())
       })
     )
@@ -136,7 +136,10 @@ export const suite = (it: It) =>
         const { agent } = yield* makeFullAgent
         const updated = { ...agent, ...expected, updatedAt: at(9) }
         assert.deepStrictEqual(yield* agents.update(agent.id, patch, at(9)), Option.some(updated))
-        assert.deepStrictEqual(yield* agents.find(agent.id), Option.some(updated))
+        assert.deepStrictEqual(
+          yield* agents.find(agent.id),
+          Option.some<StoredAgent>({ ...updated, policy: null })
+        )
       })
     )
 
@@ -167,6 +170,7 @@ export const suite = (it: It) =>
           yield* agents.find(agent.id),
           Option.some({
             ...agent,
+            policy: null,
             name: "New",
             description: null,
             systemPrompt: "New",

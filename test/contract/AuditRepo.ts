@@ -165,7 +165,7 @@ export const suite = (it: It) =>
               cronJobId: job.id,
               scheduledAt,
               outcome: "fired" as const,
-              run: runOfJob(job, id, at(7))
+              run: runOfJob({ ...job, agentPolicy: null }, id, at(7))
             }))
           )
           const changes = slots.map(({ cronJobId, run }) => ({

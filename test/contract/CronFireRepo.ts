@@ -41,7 +41,9 @@ export const suite = (it: It) =>
           schedule: job.schedule,
           slot: slot(),
           isBusy: false,
-          agentIsActive: true
+          agentIsActive: true,
+          policy: null,
+          agentPolicy: null
         }
         assert.deepStrictEqual((yield* claim()).jobs, [due])
         yield* (yield* AgentRepo).update(agent.id, { isActive: false }, at())

@@ -30,7 +30,7 @@ export const subject = Effect.gen(function* () {
   const ledger = (job: { readonly id: StoredCronJob["id"] }) =>
     fires.list({ cronJobId: job.id, limit: 100, offset: 0 })
   const newRunOf = (job: Pick<DueJob, "id" | "workspaceId" | "projectId" | "agentId" | "prompt">) =>
-    Effect.map(newId<RunId>("run"), (id) => runOfJob(job, id, at(7)))
+    Effect.map(newId<RunId>("run"), (id) => runOfJob({ policy: null, agentPolicy: null, ...job }, id, at(7)))
   return { claim, fires, jobs, ledger, make, newRunOf, next, transact, workspaceId }
 })
 

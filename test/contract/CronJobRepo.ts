@@ -32,6 +32,7 @@ export const makeCronJob = Effect.fnUntraced(function* (
     stoppedAt: null,
     stopReason: null,
     nextFireAt: null,
+    policy: null,
     createdAt: at(),
     updatedAt: at(),
     ...given

@@ -103,10 +103,13 @@ export const suite = (it: It) =>
         assert.deepStrictEqual(yield* keys.list(workspaceId), [kept])
         assert.deepStrictEqual(
           yield* agents.find(agent.id),
-          Option.some({ ...agent, providerKeyId: null, providerKey: null })
+          Option.some({ ...agent, policy: null, providerKeyId: null, providerKey: null })
         )
         assert.deepStrictEqual(yield* runs.find(run.id), Option.some({ ...run, providerKeyId: null }))
-        assert.deepStrictEqual(yield* agents.find(otherAgent.id), Option.some(otherAgent))
+        assert.deepStrictEqual(
+          yield* agents.find(otherAgent.id),
+          Option.some({ ...otherAgent, policy: null })
+        )
         assert.deepStrictEqual(yield* runs.find(otherRun.id), Option.some(otherRun))
         assert.isFalse(yield* keys.remove(gone.id))
       })

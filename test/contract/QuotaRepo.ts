@@ -85,7 +85,7 @@ export const kinds = {
       const repo = yield* CronJobRepo
       const id = yield* newId<CronJobId>("cronJob")
       const schedule = { schedule: "@daily", timezone: "UTC", prompt: "p", isActive: false, nextFireAt: null }
-      const unmade = { createdBy: null, stoppedAt: null, stopReason: null }
+      const unmade = { createdBy: null, stoppedAt: null, stopReason: null, policy: null }
       yield* repo
         .insert({ ...base(workspaceId), ...schedule, ...unmade, id, agentId: null }, most)
         .pipe(Effect.catchTag("ReferenceGone", () => never))

@@ -169,6 +169,7 @@ export const newRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, giv
     cronJobId: null,
     turn: null,
     connectorIds: null,
+    policy: null,
     ...given
   }
   return run

@@ -78,7 +78,8 @@ describe("the log of requests", () => {
       page: () => Effect.die(new Error("broken on purpose")),
       extent: () => Effect.die(new Error("broken on purpose")),
       remove: () => Effect.succeed(false),
-      update: () => Effect.succeed(Option.none())
+      update: () => Effect.succeed(Option.none()),
+      setPolicy: () => Effect.die("x")
     }
     return Effect.gen(function* () {
       const { send } = yield* makeWeb

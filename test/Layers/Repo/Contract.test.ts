@@ -21,6 +21,7 @@ import * as MemorySearch from "../../contract/MemorySearch.ts"
 import * as NewestFirst from "../../contract/NewestFirst.ts"
 import * as Order from "../../contract/Order.ts"
 import * as Pages from "../../contract/Pages.ts"
+import * as Policies from "../../contract/Policies.ts"
 import * as ProjectRepo from "../../contract/ProjectRepo.ts"
 import * as ProviderKeyRepo from "../../contract/ProviderKeyRepo.ts"
 import * as QuotaRepo from "../../contract/QuotaRepo.ts"
@@ -61,7 +62,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   ProjectRepo: [ProjectRepo],
   ProviderKeyRepo: [ProviderKeyRepo],
   AgentRepo: [AgentRepo, Pages],
-  CronJobRepo: [CronJobRepo, CronMakers],
+  CronJobRepo: [CronJobRepo, CronMakers, Policies],
   RemovalRepo: [RemovalRepo, References],
   CronFireRepo: [CronFireRepo, CronLedger],
   ConnectorRepo: [ConnectorRepo],

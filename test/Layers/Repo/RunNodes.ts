@@ -71,7 +71,8 @@ export const newRun = (workspaceId: WorkspaceId): StoredRun => ({
   selectedProvider: null,
   selectedModel: null,
   providerKeyId: null,
-  connectorIds: null
+  connectorIds: null,
+  policy: null
 })
 
 /**

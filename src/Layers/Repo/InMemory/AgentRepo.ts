@@ -1,9 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { Agent } from "../../../Schemas/Agent.ts"
+import { type Agent, type StoredAgent, toAgent } from "../../../Schemas/Agent.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
 import { unlessGone } from "./Named.ts"
+import { setPolicyIn } from "./Policies.ts"
 import { unlessFullIn } from "./Quotas.ts"
 import * as Slices from "./Slices.ts"
 import { Store } from "./Store.ts"
@@ -13,7 +14,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
     const { agents, conversations, cronJobs, providerKeys, runs } = tables
-    const withKey = (agent: Omit<Agent, "providerKey">): Agent => {
+    const withKey = (agent: Omit<StoredAgent, "providerKey">): StoredAgent => {
       const key = agent.providerKeyId === null ? undefined : providerKeys.get(agent.providerKeyId)
       return {
         ...agent,
@@ -26,13 +27,14 @@ export const layer = Layer.effect(
           Effect.flatten(
             unlessGone(tables, agent, () =>
               unlessFullIn(tables, "agents", agent.workspaceId, most, () => {
-                agents.set(agent.id, agent)
-                return withKey(agent)
+                const stored = { ...agent, policy: null }
+                agents.set(agent.id, stored)
+                return toAgent(withKey(stored))
               })
             )
           ),
         find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(agents.get(id)), withKey)),
-        ...Slices.makePages(agents, withKey),
+        ...Slices.makePages(agents, (agent) => toAgent(withKey(agent))),
         remove: (id) =>
           Effect.sync(() => {
             for (const table of [conversations, runs, cronJobs] as ReadonlyArray<
@@ -50,8 +52,9 @@ export const layer = Layer.effect(
             if (agent === undefined) return Option.none<Agent>()
             const updated = { ...agent, ...patch, updatedAt: at }
             agents.set(id, updated)
-            return Option.some(withKey(updated))
-          })
+            return Option.some(toAgent(withKey(updated)))
+          }),
+        setPolicy: setPolicyIn(agents)
       })
     )
   })

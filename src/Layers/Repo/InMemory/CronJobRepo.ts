@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import { type StoredCronJob, toCronJob } from "../../../Schemas/CronJob.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
 import { unlessGone } from "./Named.ts"
+import { setPolicyIn } from "./Policies.ts"
 import { unlessFullIn } from "./Quotas.ts"
 import * as Slices from "./Slices.ts"
 import { Store } from "./Store.ts"
@@ -41,6 +42,7 @@ export const layer = Layer.effect(
             cronJobs.set(id, updated)
             return Option.some(withAgent(updated))
           }),
+        setPolicy: setPolicyIn(cronJobs),
         stopOf: ({ userId, workspaceId }, stopReason, at) =>
           Effect.sync(() => {
             for (const job of cronJobs.values()) {

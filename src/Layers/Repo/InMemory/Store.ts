@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"
-import type { Agent } from "../../../Schemas/Agent.ts"
+import type { StoredAgent } from "../../../Schemas/Agent.ts"
 import type { StoredApproval } from "../../../Schemas/Approval.ts"
 import type { StoredAuditEntry } from "../../../Schemas/Audit.ts"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
@@ -61,7 +61,7 @@ const emptyTables = () => ({
   invitations: new Map<string, Invitation & { readonly workspaceId: WorkspaceId }>(),
   projects: new Map<string, Project>(),
   providerKeys: new Map<string, StoredProviderKey>(),
-  agents: new Map<string, Omit<Agent, "providerKey">>(),
+  agents: new Map<string, Omit<StoredAgent, "providerKey">>(),
   conversations: new Map<string, Omit<StoredConversation, "agent">>(),
   messages: new Map<string, ReadonlyArray<Message>>(),
   traces: new Map<string, Trace>(),

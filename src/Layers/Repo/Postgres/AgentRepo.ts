@@ -1,21 +1,26 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Agent } from "../../../Schemas/Agent.ts"
+import { Agent, StoredAgent } from "../../../Schemas/Agent.ts"
 import { ProviderKeySummary } from "../../../Schemas/ProviderKey.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
 import { makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { goneOf, orGone, orOnlyGone } from "./Named.ts"
+import { setPolicy } from "./Policies.ts"
 import { insertNaming } from "./Quotas.ts"
 import { isThere } from "./Removed.ts"
 import { firstRow, returnedRow } from "./Rows.ts"
 import * as Slices from "./Slices.ts"
 
 const agent = firstRow(Agent)
+const storedAgent = firstRow(StoredAgent)
 const providerKey = { read: referenceOf(ProviderKeySummary, "k") }
 const columns = makeColumns(Agent, { providerKey })
 const withKey = makeColumns(Agent, { providerKey, providerKeyId: { read: "k.id" } })
 const shown = withKey.read("a")
+const found = makeColumns(StoredAgent, { policy: "json", providerKey, providerKeyId: { read: "k.id" } }).read(
+  "a"
+)
 
 export const layer = Layer.effect(
   AgentRepo,
@@ -26,8 +31,8 @@ export const layer = Layer.effect(
     const joins = sql.literal(
       "left join provider_keys k on k.id = a.provider_key_id and k.deleted_at is null"
     )
-    const read = (from: "agents" | "changed") => sql`
-      select ${shown} from ${sql.literal(from)} a ${joins}`
+    const changed = sql`
+      select ${shown} from changed a ${joins}`
 
     const pages = Slices.makePages(
       database,
@@ -55,12 +60,17 @@ export const layer = Layer.effect(
               workspaceId: given.workspaceId,
               most,
               names: given,
-              read: read("changed"),
+              read: changed,
               audit
             })
           ).pipe(orOnlyGone(sql, given))
         ),
-      find: (id) => lookUp(agent(sql`${read("agents")} where a.id = ${id} and a.deleted_at is null`)),
+      find: (id) =>
+        lookUp(
+          storedAgent(sql`select ${found} from agents a ${joins} where a.id = ${id} and a.deleted_at is null`)
+        ),
+      setPolicy: (id, policy, at) =>
+        change((audit) => returnedRow(audit.with(setPolicy(sql, "agents", id, policy, at)))),
       remove: (id) =>
         change((audit) =>
           returnedRow(
@@ -75,7 +85,7 @@ export const layer = Layer.effect(
             with ${goneOf(sql, patch)}, changed as (
               update agents set ${sql.update(columns.changes({ ...patch, updatedAt: at }))}
               where id = ${id} and deleted_at is null and not exists (select from gone) returning *)${audit.of("changed")}
-            ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "agents", id)))
+            ${changed}`).pipe(orGone(sql, patch, isThere(sql, "agents", id)))
         )
     })
   })

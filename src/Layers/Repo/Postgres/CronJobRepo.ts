@@ -6,6 +6,7 @@ import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
 import { makeColumns, referenceOf } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { goneOf, orGone, orOnlyGone } from "./Named.ts"
+import { setPolicy } from "./Policies.ts"
 import { insertNaming } from "./Quotas.ts"
 import { isThere } from "./Removed.ts"
 import { firstRow, returnedRow } from "./Rows.ts"
@@ -13,9 +14,9 @@ import * as Slices from "./Slices.ts"
 
 const job = firstRow(StoredCronJob)
 const agent = { read: referenceOf(AgentReference, "a") }
-const columns = makeColumns(StoredCronJob, { agent })
+const columns = makeColumns(StoredCronJob, { agent, policy: "json" })
 const agentId = { read: "a.id" }
-const shown = makeColumns(StoredCronJob, { agent, agentId }).read("c")
+const shown = makeColumns(StoredCronJob, { agent, agentId, policy: "json" }).read("c")
 const listed = makeColumns(CronJob, { agent, agentId })
 
 export const layer = Layer.effect(
@@ -75,6 +76,8 @@ export const layer = Layer.effect(
               where id = ${id} and deleted_at is null and not exists (select from gone) returning *)${audit.of("changed")}
             ${read("changed")}`).pipe(orGone(sql, patch, isThere(sql, "cron_jobs", id)))
         ),
+      setPolicy: (id, policy, at) =>
+        change((audit) => returnedRow(audit.with(setPolicy(sql, "cron_jobs", id, policy, at)))),
       stopOf: ({ userId, workspaceId }, reason, at) =>
         change((audit) =>
           Effect.asVoid(sql`

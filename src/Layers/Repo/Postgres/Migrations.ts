@@ -31,6 +31,7 @@ import * as Retention from "./migrations/0026_retention.ts"
 import * as Rights from "./migrations/0027_rights.ts"
 import * as NarrowedLists from "./migrations/0028_narrowed_lists.ts"
 import * as IdempotencyKeys from "./migrations/0029_idempotency_keys.ts"
+import * as Policies from "./migrations/0030_policies.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -68,7 +69,8 @@ const migrations = {
   "0026_retention": migration(Retention.statements),
   "0027_rights": migration(Rights.statements),
   "0028_narrowed_lists": migration(NarrowedLists.statements),
-  "0029_idempotency_keys": migration(IdempotencyKeys.statements)
+  "0029_idempotency_keys": migration(IdempotencyKeys.statements),
+  "0030_policies": migration(Policies.statements)
 }
 
 /** The number of the last one. */

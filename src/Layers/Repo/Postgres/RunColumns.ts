@@ -16,7 +16,7 @@ const RunRow = Schema.Struct({
   replyId: Schema.NullOr(Turn.fields.replyId)
 })
 
-const columns = makeColumns(RunRow, { answeredBy: "json", connectorIds: "json" })
+const columns = makeColumns(RunRow, { answeredBy: "json", connectorIds: "json", policy: "json" })
 
 const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
   ...run,
@@ -26,16 +26,22 @@ const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
   replyId: turn?.replyId ?? null
 })
 
-/** What is behind `select`, for rows that `StoredRun` decodes. */
-export const runColumns = makeColumns(StoredRun, {
+const special = {
   answeredBy: "json",
   connectorIds: "json",
+  policy: "json",
   agentId: { read: unlessMarked("agent_id", "agents") },
   cronJobId: { read: unlessMarked("cron_job_id", "cron_jobs") },
   providerKeyId: { read: unlessMarked("provider_key_id", "provider_keys") },
   turn: { read: `case when kind = 'turn' then ${objectOf(Turn)} end` },
   usage: { read: objectOf(Usage) }
-}).read()
+} as const
+
+/** What is behind `select`, for rows that `StoredRun` decodes. */
+export const runColumns = makeColumns(StoredRun, special).read()
+
+/** The same without the policies of runs, which are long and which no list shows. */
+export const listedRunColumns = makeColumns(StoredRun, { ...special, policy: { read: "null" } }).read()
 
 /** One run out of `from`, with other values for some columns. */
 export const insertRun = (run: StoredRun, other: Readonly<Record<string, Fragment>>, from: Fragment) =>

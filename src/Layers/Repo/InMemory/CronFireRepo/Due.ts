@@ -41,7 +41,9 @@ export const make = ({
             timezone: job.timezone,
             slot: job.slot,
             isBusy: isBusy(job),
-            agentIsActive: job.agentId === null || agents.get(job.agentId)?.isActive === true
+            agentIsActive: job.agentId === null || agents.get(job.agentId)?.isActive === true,
+            policy: job.policy,
+            agentPolicy: job.agentId === null ? null : (agents.get(job.agentId)?.policy ?? null)
           }))
       }))
   }

@@ -26,7 +26,11 @@ export const make = ({
         .filter((run) => status === undefined || run.status === status)
         .filter((run) => agentId === undefined || run.agentId === agentId)
         .filter((run) => cronJobId === undefined || run.cronJobId === cronJobId)
-      return Effect.map(rangeOf(found, scope, range, newestFirst), (rows) => ({ rows, total: found.length }))
+      return Effect.map(rangeOf(found, scope, range, newestFirst), (rows) => ({
+        // What no list shows.
+        rows: rows.map((run) => ({ ...run, policy: null })),
+        total: found.length
+      }))
     })
 
   return {

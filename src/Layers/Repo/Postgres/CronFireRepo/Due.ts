@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
 import { DueJob } from "../../../../Schemas/CronFire.ts"
+import { Policy } from "../../../../Schemas/Policy.ts"
 import type { CronFireRepo } from "../../../../Services/CronFireRepo.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
@@ -17,9 +18,14 @@ const locked = rows(Locked)
 // A job whose agent is being removed has none any more.
 const agentId = { read: unlessMarked("agent_id", "agents") }
 const lockedColumns = makeColumns(Locked, { agentId }).read()
-const AgentState = Schema.Struct({ id: Schema.String, isActive: Schema.Boolean })
+const AgentState = Schema.Struct({
+  id: Schema.String,
+  isActive: Schema.Boolean,
+  policy: Schema.NullOr(Policy)
+})
+type AgentState = typeof AgentState.Type
 const agents = rows(AgentState)
-const agentColumns = makeColumns(AgentState, {}).read()
+const agentColumns = makeColumns(AgentState, { policy: "json" }).read()
 
 const Due = Schema.Struct({ ...DueJob.fields, at: Schema.Date })
 const dueJobs = rows(Due)
@@ -28,6 +34,8 @@ const dueColumns = makeColumns(Due, {
   slot: { read: "next_fire_at" },
   // Known since the agents were locked.
   agentIsActive: { read: "true" },
+  agentPolicy: { read: "null" },
+  policy: "json",
   isBusy: {
     read: `exists (select from runs r where r.cron_job_id = c.id
       and r.status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL'))`
@@ -44,7 +52,7 @@ const take = (
   limit: number,
   held: ReadonlyArray<string>
 ): Effect.Effect<
-  { readonly ids: ReadonlyArray<string>; readonly isActive: ReadonlyMap<string, boolean> },
+  { readonly ids: ReadonlyArray<string>; readonly states: ReadonlyMap<string, AgentState> },
   SqlError | Schema.SchemaError
 > =>
   Effect.gen(function* () {
@@ -61,13 +69,13 @@ const take = (
         : yield* agents(sql`
             select ${agentColumns} from agents
             where ${sql.in("id", agentIds)} for share skip locked`)
-    const isActive = new Map(known.map((agent) => [agent.id, agent.isActive]))
+    const states = new Map(known.map((agent) => [agent.id, agent]))
     // Jobs that stay behind an agent take no place from those behind them.
-    if (isActive.size < agentIds.length && taken.length === limit) {
-      return yield* take(sql, limit, [...held, ...agentIds.filter((id) => !isActive.has(id))])
+    if (states.size < agentIds.length && taken.length === limit) {
+      return yield* take(sql, limit, [...held, ...agentIds.filter((id) => !states.has(id))])
     }
-    const ids = taken.flatMap(({ agentId, id }) => (agentId === null || isActive.has(agentId) ? [id] : []))
-    return { ids, isActive }
+    const ids = taken.flatMap(({ agentId, id }) => (agentId === null || states.has(agentId) ? [id] : []))
+    return { ids, states }
   })
 
 /** Which jobs are due, and when the next will be. */
@@ -86,7 +94,7 @@ export const make = ({
   claim: (limit) =>
     query(
       Effect.gen(function* () {
-        const { ids, isActive } = yield* take(sql, limit, [])
+        const { ids, states } = yield* take(sql, limit, [])
         if (ids.length === 0) return { at: yield* now(sql), jobs: [] }
         // Asked after the locks were taken, so that whatever a former holder wrote is seen.
         const found = yield* dueJobs(sql`
@@ -95,10 +103,14 @@ export const make = ({
         const at = found[0]?.at ?? (yield* now(sql))
         return {
           at,
-          jobs: found.map(({ at: _, ...job }) => ({
-            ...job,
-            agentIsActive: job.agentId === null || isActive.get(job.agentId) === true
-          }))
+          jobs: found.map(({ at: _, ...job }) => {
+            const agent = job.agentId === null ? undefined : states.get(job.agentId)
+            return {
+              ...job,
+              agentIsActive: job.agentId === null || agent?.isActive === true,
+              agentPolicy: agent?.policy ?? null
+            }
+          })
         }
       })
     )

@@ -6,7 +6,7 @@ import type { RunFilter, RunRepo } from "../../../../Services/RunRepo.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { count } from "../Rows.ts"
-import { runColumns } from "../RunColumns.ts"
+import { listedRunColumns } from "../RunColumns.ts"
 import * as Slices from "../Slices.ts"
 import { isThere, narrowed } from "./Narrowed.ts"
 import { totalOf } from "./Totals.ts"
@@ -22,7 +22,7 @@ export const make = (
   const runs = Slices.makeAged(database, {
     table: "runs",
     alias: "r",
-    shown: runColumns,
+    shown: listedRunColumns,
     row: StoredRun,
     least: listed.leastBytes("prompt", "output"),
     json: listed.jsonBytes("r")
