@@ -2,6 +2,7 @@ import * as Schema from "effect/Schema"
 import { ConnectorCredential, type ConnectorMetadata, type StoredConnector } from "./Connector.ts"
 import type { ConnectorProblem } from "./ConnectorHealth.ts"
 import { registryEntry } from "./ConnectorRegistry.ts"
+import type { RunPolicy } from "./Policy.ts"
 
 /** The MCP server of a connector, with all that a request to it carries. The headers are secret. */
 export interface ConnectorServer {
@@ -19,13 +20,18 @@ export type ConnectorTarget =
  * Whether the tools of a connector belong into a scope. Never those that are switched off; ones in ERROR
  * do, so that they can recover. With `connectorIds`, exactly those. Else a scope within a project has the
  * connectors of the project and of no project, and a scope without one those of no project: what was made
- * for one project is not shown outside of it.
+ * for one project is not shown outside of it. A policy only takes away.
  */
 export const inScope = (
   connector: Pick<StoredConnector, "id" | "projectId" | "status">,
-  scope: { readonly projectId: string | null; readonly connectorIds: ReadonlyArray<string> | null }
+  scope: {
+    readonly projectId: string | null
+    readonly connectorIds: ReadonlyArray<string> | null
+    readonly policy: Pick<RunPolicy, "connectorIds"> | null
+  }
 ): boolean => {
   if (connector.status === "INACTIVE") return false
+  if (scope.policy?.connectorIds?.includes(connector.id) === false) return false
   if (scope.connectorIds !== null) return scope.connectorIds.includes(connector.id)
   return connector.projectId === null || connector.projectId === scope.projectId
 }

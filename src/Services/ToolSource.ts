@@ -5,6 +5,7 @@ import type { StoredConnector } from "../Schemas/Connector.ts"
 import type { ConnectorTool } from "../Schemas/ConnectorHealth.ts"
 import type { RateLimited, Unavailable } from "../Schemas/Errors.ts"
 import type { ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { RunPolicy } from "../Schemas/Policy.ts"
 import type { ToolDefinition } from "../Schemas/Tool.ts"
 import type { AbsentConnector, ToolUnavailable } from "../Schemas/ToolAbsence.ts"
 import type { ToolBinding, ToolPlace } from "../Schemas/ToolBinding.ts"
@@ -18,8 +19,10 @@ export interface ToolScope {
   readonly id: RunId
   readonly workspaceId: WorkspaceId
   readonly projectId: ProjectId | null
-  /** The connectors whose tools may be used; null means all that are active. */
+  /** The connectors that it names, whose tools may be used; null means all that are active. */
   readonly connectorIds: ReadonlyArray<string> | null
+  /** Which of those it may have; it does without any that is not there. */
+  readonly policy: Pick<RunPolicy, "connectorIds"> | null
 }
 
 /**

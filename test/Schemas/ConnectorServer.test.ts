@@ -113,10 +113,11 @@ describe("inScope", () => {
     projectId: projectId as ProjectId | null,
     status
   })
-  const scope = (projectId: string | null, connectorIds: ReadonlyArray<string> | null = null) => ({
-    projectId,
-    connectorIds
-  })
+  const scope = (
+    projectId: string | null,
+    connectorIds: ReadonlyArray<string> | null = null,
+    allowed: ReadonlyArray<string> | null = null
+  ) => ({ projectId, connectorIds, policy: allowed === null ? null : { connectorIds: allowed } })
 
   it("is what belongs to the project or to none", () => {
     assert.isTrue(inScope(connector(null), scope(null)))
@@ -130,6 +131,14 @@ describe("inScope", () => {
     assert.isTrue(inScope(connector("proj_1"), scope(null, ["conn_1"])))
     assert.isFalse(inScope(connector(null), scope(null, ["conn_2"])))
     assert.isFalse(inScope(connector(null), scope(null, [])))
+  })
+
+  it("is nothing that a policy takes away, and not more by what one leaves", () => {
+    assert.isFalse(inScope(connector(null), scope(null, null, [])))
+    assert.isFalse(inScope(connector(null), scope(null, ["conn_1"], ["conn_2"])))
+    assert.isTrue(inScope(connector(null), scope(null, null, ["conn_1"])))
+    assert.isFalse(inScope(connector("proj_1"), scope(null, null, ["conn_1"])))
+    assert.isFalse(inScope(connector(null), scope(null, ["conn_2"], ["conn_1"])))
   })
 
   it("is never what is switched off, and also what had failed", () => {

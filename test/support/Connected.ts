@@ -85,7 +85,7 @@ export const check = (connector: StoredConnector) =>
 
 /** What a run in this workspace and no project is shown of tools of connectors. */
 export const shownIn = Effect.fnUntraced(function* (workspaceId: WorkspaceId) {
-  const scope = { id: RunId.make("run_1"), workspaceId, projectId: null, connectorIds: null }
+  const scope = { id: RunId.make("run_1"), workspaceId, projectId: null, connectorIds: null, policy: null }
   const { tools } = yield* (yield* ToolSource).tools(scope)
   return tools.flatMap(({ binding, definition }) => (binding === null ? [] : [definition]))
 })

@@ -41,8 +41,10 @@ export const makeInput = (options: {
       builtin: options.tools,
       offer: Effect.succeed({ tools: options.tools, absent: [] }),
       find: () => Effect.die("no tool of a connector"),
+      mayHave: () => true,
       waits: true
     },
+    maxSteps: null,
     finished,
     log: {
       emit: (event) => Effect.sync(() => void options.events?.push(event)),

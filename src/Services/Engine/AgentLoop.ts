@@ -8,6 +8,7 @@ import type { InferenceError, PromptMessage } from "../../Schemas/Inference.ts"
 import type { JournalStep } from "../../Schemas/Journal.ts"
 import type { LimitExceeded } from "../../Schemas/Limits.ts"
 import type { ModelChoice } from "../../Schemas/ModelChoice.ts"
+import { boundOf } from "../../Schemas/Policy.ts"
 import { thinking, thinkingWithout } from "../../Schemas/RunEvent.ts"
 import { absenceNote, type ToolUnavailable } from "../../Schemas/ToolAbsence.ts"
 import { bound, unbound } from "../../Schemas/ToolBinding.ts"
@@ -26,6 +27,8 @@ import * as ToolWait from "./ToolWait.ts"
 
 export interface LoopInput extends Calling, Omit<Steps, "most"> {
   readonly access: ToolAccess
+  /** Null: as many as the service allows at most. */
+  readonly maxSteps: number | null
   readonly request: {
     readonly choice: ModelChoice
     readonly system: string | null
@@ -86,7 +89,8 @@ export class AgentLoop extends Context.Service<
           budget: settings.historyTokens,
           given: begun?.type === "model" ? (begun.given ?? []) : []
         })
-        const steps: Steps = { finished, log, most: settings.maxSteps }
+        const bounds = { ...settings, maxSteps: boundOf(settings.maxSteps, input.maxSteps) }
+        const steps: Steps = { finished, log, most: bounds.maxSteps }
         // Which model is looked up with the first question, and is the same until the end.
         const model = yield* Effect.cached(untilDraining(patiently(inference.model(request.choice))))
         const transcript: Array<PromptMessage> = []
@@ -109,7 +113,7 @@ export class AgentLoop extends Context.Service<
           }
           const isBeginning = isFirst
           isFirst = false
-          const answer = yield* askModel(question, settings)
+          const answer = yield* askModel(question, bounds)
           return kept(answer, tools, { isBeginning, isFirst: index === 0 })
         })
         while (true) {

@@ -1,8 +1,8 @@
 import * as Digest from "effect/crypto/Digest"
 import * as Effect from "effect/Effect"
 import { fingerprintText, type StoredApproval } from "../../Schemas/Approval.ts"
-import { needsApproval } from "../../Schemas/Autonomy.ts"
 import type { ApprovalId } from "../../Schemas/Ids.ts"
+import { makeRuling } from "../../Schemas/Policy.ts"
 import type { StoredRun } from "../../Schemas/Run.ts"
 import type { BoundCall, ToolBinding } from "../../Schemas/ToolBinding.ts"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
@@ -10,6 +10,8 @@ import { now } from "../CurrentTime.ts"
 import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import { allowed } from "./CallTool.ts"
+
+const deniedByPolicy = "a policy denies this tool"
 
 /** What a run may do by itself, and what it asks people about. */
 export const make = Effect.gen(function* () {
@@ -23,15 +25,19 @@ export const make = Effect.gen(function* () {
 
   return {
     /**
-     * A call is allowed by the decision about exactly this call, or, where nobody was asked, by its level of autonomy.
-     * A run goes on only when nothing of it waits for a decision, so one that is not allowed then is refused.
+     * A call is allowed by the decision about exactly this call, or, where nobody was asked, by its policy and its level
+     * of autonomy; what the policy denies, by no decision. A run goes on only when nothing of it waits for a decision, so
+     * one that is not allowed then is refused.
      */
     permitOf: Effect.fnUntraced(function* (run: StoredRun, hasJournal: boolean) {
       const asked = hasJournal ? yield* approvals.ofRun(run.id) : []
+      const ruling = makeRuling(run)
       return Effect.fnUntraced(function* (call: BoundCall, binding: ToolBinding | null) {
+        const rule = ruling({ name: call.name, binding })
+        if (rule === "deny") return { type: "rejected", reason: deniedByPolicy } as const
         const approval = asked.find(({ toolCallId }) => toolCallId === call.id)
         if (approval === undefined) {
-          return needsApproval(run.autonomyLevel, binding) ? ({ type: "undecided" } as const) : allowed
+          return rule === "ask" ? ({ type: "undecided" } as const) : allowed
         }
         const isSame =
           approval.fingerprint === (yield* fingerprintOf({ ...call, binding })) ||

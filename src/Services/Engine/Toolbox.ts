@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { HandedBack } from "../../Schemas/Execution.ts"
 import { besideGiven, type GivenTool, isGiven } from "../../Schemas/GivenTool.ts"
+import { type JudgedTool, makeRuling } from "../../Schemas/Policy.ts"
 import { fitTools } from "../../Schemas/Prompt.ts"
 import { kindOf, type StoredRun } from "../../Schemas/Run.ts"
 import {
@@ -21,6 +22,8 @@ export interface ToolAccess {
   readonly offer: Effect.Effect<Offer, ToolUnavailable | Unavailable>
   readonly find: (place: ToolPlace) => Effect.Effect<Tool, ToolUnavailable | Unavailable>
   readonly builtin: ReadonlyArray<Tool>
+  /** Whether its policy lets it have a tool at all. What it may not have is neither shown nor called. */
+  readonly mayHave: (tool: JudgedTool) => boolean
   /** Whether it waits for a tool that can't be had; else the model is told that the call was not made. */
   readonly waits: boolean
 }
@@ -32,11 +35,18 @@ export interface ToolAccess {
  * was not made, and whoever still wants it says so again.
  */
 export const accessOf = (source: ToolSource["Service"], run: StoredRun): ToolAccess => {
-  const offer = source.tools(run)
+  const ruling = makeRuling(run)
+  const mayHave = (tool: JudgedTool) => ruling(tool) !== "deny"
+  const mayHaveTool = ({ binding, definition: { name } }: Tool) => mayHave({ binding, name })
+  const offer = Effect.map(source.tools(run), ({ absent, tools }) => ({
+    absent,
+    tools: tools.filter(mayHaveTool)
+  }))
   const waits = kindOf(run) === "task"
   return {
-    builtin: source.builtin(run),
+    builtin: source.builtin(run).filter(mayHaveTool),
     find: (place) => source.find(run, place),
+    mayHave,
     waits,
     offer: !waits
       ? offer
@@ -98,7 +108,7 @@ export interface Toolbox extends Pick<ToolAccess, "waits"> {
     HandedBack | ToolUnavailable
   >
   /**
-   * What a call is bound to, whatever has its name by now; undefined where the model made its name up. Only the name
+   * What a call is bound to, whatever has its name by now; undefined where the model made its name up, or may not have it. Only the name
    * is known of calls that were kept by a version before: those are of the tool that has it now.
    */
   readonly destinationOf: (
@@ -109,10 +119,11 @@ export interface Toolbox extends Pick<ToolAccess, "waits"> {
 }
 
 export const make = Effect.fnUntraced(function* (
-  { builtin, find, offer, waits }: ToolAccess,
+  { builtin, find, mayHave, offer, waits }: ToolAccess,
   awaitTool: AwaitTool,
-  { budget, given }: { readonly budget: number; readonly given: ReadonlyArray<GivenTool> }
+  { budget, given: kept }: { readonly budget: number; readonly given: ReadonlyArray<GivenTool> }
 ): Effect.fn.Return<Toolbox> {
+  const given = kept.filter((one) => mayHave({ name: one.name, binding: one }))
   const keep = keepGiven(given, { find, waits })
   let looked: ReadonlyArray<Tool> | undefined
   const shown = yield* Effect.cached(
@@ -141,6 +152,7 @@ export const make = Effect.fnUntraced(function* (
       ],
     destinationOf: (call) => {
       const { binding } = call
+      if (!mayHave({ name: call.name, binding: binding ?? null })) return Effect.undefined
       if (binding === undefined) return Effect.map(shown, ({ tools }) => named(tools, call))
       if (binding === null) return Effect.succeed(named(builtin, call))
       const known = looked?.find((tool) => isSameTool(tool.binding, binding))

@@ -7,6 +7,7 @@ import { toPrompt } from "../../Schemas/Conversation.ts"
 import type { OwnershipLost } from "../../Schemas/Execution.ts"
 import { workedTooLong } from "../../Schemas/Limits.ts"
 import { modelChoice } from "../../Schemas/ModelChoice.ts"
+import { boundOf } from "../../Schemas/Policy.ts"
 import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
 import { AgentRepo } from "../AgentRepo.ts"
 import { actingAs } from "../Audited.ts"
@@ -140,15 +141,18 @@ const makePerform = Effect.gen(function* () {
       loop.answer({
         ...found,
         access: accessOf(toolSource, run),
+        maxSteps: run.policy?.maxSteps ?? null,
         finished: progress.steps,
         log,
         key: run.id,
         messageId: run.turn?.replyId ?? null
       })
     )
+    const maxSeconds = run.policy?.maxSeconds ?? null
+    const most = boundOf(runMaxMillis, maxSeconds === null ? null : maxSeconds * 1000)
     return yield* Effect.timeoutOrElse(answer, {
-      duration: Math.max(0, runMaxMillis - (yield* log.workedMillis)),
-      orElse: () => workedTooLong(runMaxMillis)
+      duration: Math.max(0, most - (yield* log.workedMillis)),
+      orElse: () => workedTooLong(most)
     })
   })
 })

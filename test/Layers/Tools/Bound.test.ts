@@ -18,7 +18,8 @@ const scopeOf = (workspaceId: WorkspaceId, connectorIds: ReadonlyArray<string> |
   id: RunId.make("run_1"),
   workspaceId,
   projectId: null,
-  connectorIds
+  connectorIds,
+  policy: null
 })
 
 const statusOf = (id: ConnectorId) =>

@@ -18,7 +18,8 @@ const scope = {
   id: RunId.make("run_1"),
   workspaceId: WorkspaceId.make("ws_1"),
   projectId: null,
-  connectorIds: null
+  connectorIds: null,
+  policy: null
 }
 
 const layerMemory = (given: Quotas) =>

@@ -30,6 +30,7 @@ const connectorTools = Effect.fnUntraced(function* (
     workspaceId,
     projectId: null,
     connectorIds: null,
+    policy: null,
     ...scope
   })
   return all.tools.slice(3)
@@ -58,7 +59,13 @@ describe("tools of connectors", () => {
       })
       const workspaceId = yield* makeWorkspace
       yield* connect(workspaceId, url)
-      const scope = { id: RunId.make("run_1"), workspaceId, projectId: null, connectorIds: null }
+      const scope = {
+        id: RunId.make("run_1"),
+        workspaceId,
+        projectId: null,
+        connectorIds: null,
+        policy: null
+      }
       assert.deepStrictEqual(names((yield* (yield* ToolSource).tools(scope)).tools), [
         ...builtinNames,
         "files__find_it",

@@ -25,7 +25,8 @@ describe("a key in the address of a connector", () => {
         id: RunId.make("run_1"),
         workspaceId: connector.workspaceId,
         projectId: null,
-        connectorIds: null
+        connectorIds: null,
+        policy: null
       }
       const tools = Effect.map(source.tools(scope), ({ tools }) =>
         tools.flatMap(({ binding }) => (binding === null ? [] : [binding]))

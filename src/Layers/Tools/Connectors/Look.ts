@@ -140,7 +140,7 @@ const makeNamed = Effect.fnUntraced(function* (reach: Reach) {
     const others = all.filter(
       (other) =>
         other.id !== id &&
-        inScope(other, { projectId, connectorIds: null }) &&
+        inScope(other, { projectId, connectorIds: null, policy: null }) &&
         mayMeet(prefixOf(other), prefixOf(connector))
     )
     const reached = new Map((yield* reach(others, false)).map((other) => [other.connector.id, other.names]))
