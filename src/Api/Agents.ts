@@ -3,12 +3,14 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
 import { AgentId } from "../Schemas/Ids.ts"
+import { Policy, PutPolicy } from "../Schemas/Policy.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { listed, pageOf } from "./Paging.ts"
+import { policyChanges, policyTells } from "./Policies.ts"
 
 const page = pageOf(AgentId)
 
@@ -57,6 +59,29 @@ export const Agents = HttpApiGroup.make("agents")
         summary: "Update an agent",
         description:
           "An absent field stays; `null` clears `description`, `systemPrompt` and `providerKeyId`. An owner alone changes the latter."
+      })
+    ),
+    HttpApiEndpoint.get("policy", "/api/agents/:id/policy", {
+      params: { id: pathId<AgentId>() },
+      success: data(Policy),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read the policy of an agent",
+        description: `Nothing is said by one that was never set. ${policyTells}`,
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.put("setPolicy", "/api/agents/:id/policy", {
+      params: { id: pathId<AgentId>() },
+      payload: PutPolicy,
+      success: data(Policy),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Replace the policy of an agent",
+        description: `The whole of it: what is absent is unset. ${policyChanges}`,
+        ...extension
       })
     ),
     HttpApiEndpoint.delete("remove", "/api/agents/:id", {

@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { CronFire } from "../Schemas/CronFire.ts"
 import { CreateCronJob, CronJob, CronJobMaker, PreviewSchedule, UpdateCronJob } from "../Schemas/CronJob.ts"
 import { CronJobId } from "../Schemas/Ids.ts"
+import { Policy, PutPolicy } from "../Schemas/Policy.ts"
 import { Run } from "../Schemas/Run.ts"
 import { Timestamp } from "../Schemas/Timestamp.ts"
 import { Authorization, Validation } from "./Authorization.ts"
@@ -13,6 +14,7 @@ import { extension } from "./Extension.ts"
 import { created, data, listQuery, pathId, removed } from "./Fields.ts"
 import { Idempotency, Keeping } from "./Idempotency.ts"
 import { listed, pageOf, paging } from "./Paging.ts"
+import { policyChanges, policyTells } from "./Policies.ts"
 
 const pages = paging(50)
 
@@ -100,6 +102,29 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
         description:
           "`outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off.",
         transform: pages.transform,
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.get("policy", "/api/cron-jobs/:id/policy", {
+      params: { id: pathId<CronJobId>() },
+      success: data(Policy),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read the policy of a cron job",
+        description: `Nothing is said by one that was never set. ${policyTells}`,
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.put("setPolicy", "/api/cron-jobs/:id/policy", {
+      params: { id: pathId<CronJobId>() },
+      payload: PutPolicy,
+      success: data(Policy),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Replace the policy of a cron job",
+        description: `The whole of it: what is absent is unset. ${policyChanges}`,
         ...extension
       })
     ),

@@ -15,6 +15,7 @@ import { Ids } from "../Services/Ids.ts"
 import type { Inference } from "../Services/Inference.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
 import { Memory } from "../Services/Memory.ts"
+import { Policies } from "../Services/Policies.ts"
 import { Projects } from "../Services/Projects.ts"
 import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { Quotas } from "../Services/Quotas.ts"
@@ -39,6 +40,7 @@ const useCases = Layer.mergeAll(
   DatabaseGauges.layer,
   Idempotency.layer,
   Memory.layer,
+  Policies.layer,
   Projects.layer,
   ProviderKeys.layer,
   Quotas.layer,

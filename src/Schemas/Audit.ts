@@ -7,6 +7,7 @@ export type AuditAction =
   | "agent.create"
   | "agent.update"
   | "agent.delete"
+  | "agent.policy"
   | "approval.approve"
   | "approval.reject"
   | "connector.create"
@@ -16,6 +17,7 @@ export type AuditAction =
   | "cron_job.create"
   | "cron_job.update"
   | "cron_job.delete"
+  | "cron_job.policy"
   | "cron_job.run"
   /** It is off, since who answers for it is no member any more, or is disabled. */
   | "cron_job.stop"

@@ -2,7 +2,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { Agent, CreateAgent, UpdateAgent } from "../Schemas/Agent.ts"
+import { type Agent, type CreateAgent, toAgent, type UpdateAgent } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
   type Forbidden,
@@ -62,7 +62,7 @@ export class Agents extends Context.Service<
       })
 
       return Agents.of({
-        get,
+        get: (user, id) => Effect.map(get(user, id), toAgent),
         create: Effect.fnUntraced(function* (user, input) {
           yield* input.providerKeyId == null
             ? access.member(user, input.workspaceId)

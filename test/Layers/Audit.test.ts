@@ -35,6 +35,7 @@ const create = (action: AuditAction, body: object): Row => ({ action, body: () =
 const rows: Readonly<Record<string, Row>> = {
   "agents.create": create("agent.create", { name: "a" }),
   "agents.update": { action: "agent.update", id: "agent", body: () => ({ name: "b" }) },
+  "agents.setPolicy": { action: "agent.policy", id: "agent", body: () => ({ maxSteps: 1 }) },
   "agents.remove": { action: "agent.delete", id: "agent" },
   "approvals.decide": { action: "approval.reject", id: "approval", body: () => ({ decision: "reject" }) },
   "chat.send": {
@@ -48,6 +49,7 @@ const rows: Readonly<Record<string, Row>> = {
   "connectors.remove": { action: "connector.delete", id: "connector" },
   "cronJobs.create": create("cron_job.create", { name: "c", schedule: "@daily", prompt: "p" }),
   "cronJobs.update": { action: "cron_job.update", id: "cronJob", body: () => ({ name: "b" }) },
+  "cronJobs.setPolicy": { action: "cron_job.policy", id: "cronJob", body: () => ({ maxSteps: 1 }) },
   "cronJobs.remove": { action: "cron_job.delete", id: "cronJob" },
   "cronJobs.run": { action: "cron_job.run", id: "cronJob" },
   "cronJobs.takeOver": { action: "cron_job.take_over", id: "cronJob" },

@@ -48,7 +48,7 @@ const request = ({ mine, send }: World, operation: Operation, idField: string, r
 
 describe("tenancy", () => {
   it("these tables know every endpoint", () => {
-    const changing = operations.filter(({ method }) => method === "POST" || method === "PATCH")
+    const changing = operations.filter(({ method }) => ["POST", "PUT"].includes(method) || method === "PATCH")
     assert.sameMembers(
       changing.map(({ id }) => id),
       Object.keys(bodies)

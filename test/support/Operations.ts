@@ -53,8 +53,10 @@ export const operations: ReadonlyArray<Operation> = Object.values(Api.groups)
 export const bodies: Readonly<Record<string, Json>> = {
   "agents.create": { name: "a" },
   "agents.update": { name: "changed" },
+  "agents.setPolicy": { maxSteps: 1 },
   "cronJobs.create": { name: "c", schedule: "@daily", prompt: "p" },
   "cronJobs.update": { name: "changed" },
+  "cronJobs.setPolicy": { maxSteps: 1 },
   "cronJobs.preview": { schedule: "@daily" },
   "cronJobs.run": {},
   "cronJobs.takeOver": {},

@@ -23,6 +23,7 @@ import type { Idempotency } from "../../src/Services/Idempotency.ts"
 import type { Ids } from "../../src/Services/Ids.ts"
 import type { Lifecycle } from "../../src/Services/Lifecycle.ts"
 import type { Memory } from "../../src/Services/Memory.ts"
+import type { Policies } from "../../src/Services/Policies.ts"
 import type { Projects } from "../../src/Services/Projects.ts"
 import type { ProviderKeys } from "../../src/Services/ProviderKeys.ts"
 import type { Quotas } from "../../src/Services/Quotas.ts"
@@ -42,6 +43,7 @@ type Served =
   | Connectors
   | CronJobs
   | Memory
+  | Policies
   | Projects
   | Approvals
   | ProviderKeys

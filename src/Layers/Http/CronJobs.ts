@@ -3,6 +3,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
 import { CronJob } from "../../Schemas/CronJob.ts"
 import { CronJobs } from "../../Services/CronJobs.ts"
+import { Policies } from "../../Services/Policies.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { data, removal } from "./Data.ts"
 import { listing } from "./Listing.ts"
@@ -14,6 +15,7 @@ export const layer = HttpApiBuilder.group(
   "cronJobs",
   Effect.fn(function* (handlers) {
     const cronJobs = yield* CronJobs
+    const policies = yield* Policies
     const runs = yield* Runs
     return handlers.handleAll({
       create: ({ payload }) => data((user) => cronJobs.create(user, payload)),
@@ -23,6 +25,8 @@ export const layer = HttpApiBuilder.group(
       get: ({ params }) => data((user) => cronJobs.get(user, params.id)),
       remove: ({ params }) => removal((user) => cronJobs.remove(user, params.id)),
       fires: ({ params, query }) => data((user) => cronJobs.fires(user, params.id, query)),
+      policy: ({ params }) => data((user) => policies.ofJob(user, params.id)),
+      setPolicy: ({ params, payload }) => data((user) => policies.setOfJob(user, params.id, payload)),
       maker: ({ params }) => data((user) => cronJobs.maker(user, params.id)),
       takeOver: ({ params }) => data((user) => cronJobs.takeOver(user, params.id)),
       run: ({ params }) => data((user) => runs.createOfJob(user, params.id))
