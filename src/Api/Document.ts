@@ -99,7 +99,12 @@ const withKey = (operation: Operation, own: ReturnType<CodesOf>): Operation => (
     const known = (codes.schema?.enum ?? []) as ReadonlyArray<string>
     const all = [...new Set([...(own[status] ?? []), ...known])]
     const header = { ...codes, schema: { ...codes.schema, enum: all } }
-    return { ...answer, headers: { ...answer.headers, [errorCodeHeader]: header } }
+    // All errors have one body: that of the second one is no other.
+    const content = mapped(answer.content ?? {}, ({ schema, ...media }) => ({
+      ...media,
+      schema: schema?.anyOf?.[0] ?? schema ?? {}
+    }))
+    return { ...answer, content, headers: { ...answer.headers, [errorCodeHeader]: header } }
   })
 })
 

@@ -115,6 +115,39 @@ describe("statements of a request", () => {
   )
 })
 
+/**
+ * A request with a key takes three more: the look at the key, which takes it too, the role, which nobody remembers within
+ * a transaction, and the row with the answer; beside them the beginning and the end of the transaction, which are not
+ * counted here. One that is answered again is the look alone.
+ */
+const keyed: Readonly<Record<string, readonly [first: number, again: number]>> = {
+  "POST /api/agents": [4, 1],
+  "POST /api/tasks": [4, 1]
+}
+
+describe("statements of a request with a key", () => {
+  it.effect("are three more the first time, and one in all when it is answered again", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      const { token, workspaceId } = yield* makeTenant()
+      const found: Record<string, readonly [number, number]> = {}
+      for (const request of Object.keys(keyed)) {
+        const path = request.split(" ")[1] ?? ""
+        const take = Effect.fnUntraced(function* (key: string) {
+          asked.length = 0
+          const json = { workspaceId, name: "an agent", prompt: "do it" }
+          const answer = yield* send("POST", path, { token, json, headers: { "idempotency-key": key } })
+          assert.strictEqual(answer.status, 201, answer.text)
+          return asked.length
+        })
+        yield* take("before")
+        found[request] = [yield* take("k"), yield* take("k")]
+      }
+      assert.deepStrictEqual(found, keyed)
+    }).pipe(Effect.provide(served))
+  )
+})
+
 /** By what they are known, and how many there are of each; the looks for work of a node are none of a run. */
 const ofRun = {
   made: [/insert into "?runs"? /, 1],

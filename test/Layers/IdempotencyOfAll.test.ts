@@ -1,0 +1,79 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { assert, describe, layer, type Vitest } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Application from "../../src/Layers/Application.ts"
+import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
+import { layerNode } from "../support/Backends.ts"
+import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
+import { makeWorld, operations, requestOf } from "../support/Operations.ts"
+import * as Postgres from "../support/Postgres.ts"
+import { layerOffline } from "../support/Service.ts"
+import type { Answer } from "../support/Web.ts"
+
+class Worlds extends Context.Service<
+  Worlds,
+  { readonly make: Effect.Effect<Effect.Success<typeof makeWorld>, unknown, Scope.Scope> }
+>()("agentd/test/IdempotencyOfAll/Worlds") {
+  static readonly layer = Layer.effect(
+    Worlds,
+    Effect.map(Effect.context<Exclude<Effect.Services<typeof makeWorld>, Scope.Scope>>(), (context) => ({
+      make: Effect.provideContext(makeWorld, context)
+    }))
+  )
+}
+
+const isReplay = ({ headers }: Answer) => headers.get("idempotency-replayed") === "true"
+const frames = (text: string) => text.split("\n\n").filter((frame) => frame.startsWith("id:"))
+
+const suite = (it: Vitest.MethodsNonLive<Worlds>) => {
+  for (const operation of operations.filter(({ method }) => method === "POST")) {
+    it.effect(`${operation.id} is done once, and answered twice`, () =>
+      Effect.gen(function* () {
+        const { mine, other, send, snapshot } = yield* Effect.flatMap(Worlds, ({ make }) => make)
+        const { path, ...rest } = requestOf(operation, mine.ids)
+        const headers = { "idempotency-key": `key of ${operation.id}`.replaceAll(" ", "-") }
+        const ask = send("POST", path, { token: mine.token, ...rest, headers })
+        const first = yield* ask
+        assert.isBelow(first.status, 300, first.text)
+        const before = operation.id === "chat.send" ? undefined : yield* snapshot(mine)
+        const again = yield* ask
+        assert.deepStrictEqual([isReplay(first), isReplay(again)], [false, true], again.text)
+        assert.strictEqual(again.status, first.status)
+        if (operation.id === "chat.send") assert.strictEqual(frames(again.text)[0], frames(first.text)[0])
+        else assert.strictEqual(again.text, first.text)
+        // What went wrong the first time is no answer that is kept.
+        const refused = yield* send("POST", path, { token: "agentd_no", ...rest, headers })
+        assert.strictEqual(refused.status, 401)
+        if (before !== undefined) assert.deepStrictEqual(yield* snapshot(mine), before)
+        // The same key of another user: his own request, which is refused where it names what is not his.
+        const foreign = yield* send("POST", path, { token: other.token, ...rest, headers })
+        assert.isFalse(isReplay(foreign), foreign.text)
+      })
+    )
+  }
+}
+
+const secretBox = Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] })
+
+const over = <E, R>(client: Layer.Layer<PgClient, E, R>) =>
+  Worlds.layer.pipe(
+    Layer.provide(Application.layer),
+    Layer.provide(secretBox),
+    Layer.provide(layerNode(client))
+  )
+
+/** Whatever asked for a second connection, or waited for who does, would wait for ever. */
+const oneConnection = Layer.unwrap(
+  Effect.map(Postgres.migratedDatabase, (url) => Postgres.client(url, { maxConnections: 1 }))
+)
+
+describe("every POST with a key", () => {
+  const options = { excludeTestServices: true } as const
+  layer(Layer.provide(Worlds.layer, layerOffline()), options)("in memory", suite)
+  layer(over(EmbeddedCopy.layerClient), options)("on the embedded database", suite)
+  if (Postgres.hasPostgres) layer(over(oneConnection), options)("on PostgreSQL with one connection", suite)
+  else describe.skip(Postgres.skipped("every POST with a key on PostgreSQL"), () => {})
+})
