@@ -32,6 +32,7 @@ import * as Rights from "./migrations/0027_rights.ts"
 import * as NarrowedLists from "./migrations/0028_narrowed_lists.ts"
 import * as IdempotencyKeys from "./migrations/0029_idempotency_keys.ts"
 import * as Policies from "./migrations/0030_policies.ts"
+import * as Usage from "./migrations/0031_usage.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -70,7 +71,8 @@ const migrations = {
   "0027_rights": migration(Rights.statements),
   "0028_narrowed_lists": migration(NarrowedLists.statements),
   "0029_idempotency_keys": migration(IdempotencyKeys.statements),
-  "0030_policies": migration(Policies.statements)
+  "0030_policies": migration(Policies.statements),
+  "0031_usage": migration(Usage.statements)
 }
 
 /** The number of the last one. */
