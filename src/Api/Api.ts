@@ -18,6 +18,7 @@ import { Session } from "./Session.ts"
 import { System } from "./System.ts"
 import { Tasks } from "./Tasks.ts"
 import { Tokens } from "./Tokens.ts"
+import { Usage } from "./Usage.ts"
 import { Workspaces } from "./Workspaces.ts"
 
 const groups = HttpApi.make("agentd")
@@ -34,6 +35,7 @@ const groups = HttpApi.make("agentd")
   .add(Projects)
   .add(ProviderKeys)
   .add(Tokens)
+  .add(Usage)
   .add(Session)
   .add(System)
 

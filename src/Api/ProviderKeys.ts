@@ -3,7 +3,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import type { ProviderKeyId } from "../Schemas/Ids.ts"
-import { CreateProviderKey, ProviderKey } from "../Schemas/ProviderKey.ts"
+import { CreateProviderKey, ProviderKey, UpdateProviderKey } from "../Schemas/ProviderKey.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound } from "./Errors.ts"
 import { extension } from "./Extension.ts"
@@ -31,9 +31,21 @@ export const ProviderKeys = HttpApiGroup.make("providerKeys")
           summary: "Store a provider key",
           description:
             "By an owner; the first one becomes the workspace's default. `apiKey` is sealed and never returned. `openai-compatible` needs a `baseUrl`. `maxOutputTokens` is how " +
-            "many tokens an answer may have; without it the provider decides, or what is usual for the model."
+            "many tokens an answer may have; without it the provider decides, or what is usual for the model. `pricing` is what its tokens cost; without it what public lists say of the model."
         })
       ),
+    HttpApiEndpoint.patch("update", "/api/provider-keys/:id", {
+      params: { id: pathId<ProviderKeyId>() },
+      payload: UpdateProviderKey,
+      success: data(ProviderKey),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Set what the tokens of a provider key cost",
+        description:
+          "By an owner. US dollars per million tokens; without `cachedInputPerMillion` cached tokens cost as others. `null`: what public lists say of the model. What was used before keeps its cost."
+      })
+    ),
     HttpApiEndpoint.delete("remove", "/api/provider-keys/:id", {
       params: { id: pathId<ProviderKeyId>() },
       success: removed,

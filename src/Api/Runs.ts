@@ -5,6 +5,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
 import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
+import { RunUsage } from "../Schemas/UsageReport.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound, RateLimited, RunFinished } from "./Errors.ts"
 import { EventStream, runStream, tells } from "./EventStream.ts"
@@ -44,6 +45,17 @@ export const Runs = HttpApiGroup.make("runs")
         summary: "Read a run with its steps, attempts, usage, times and error",
         description:
           "What the model said and the tools answered, in order, for as long as the journal is kept (30 days after the end).",
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.get("usage", "/api/runs/:id/usage", {
+      params: { id: pathId<RunId>() },
+      success: data(RunUsage),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Say what a run or a chat turn has used so far, and what it cost",
+        description: "`costUsd` is null where the cost of any of its calls is not known.",
         ...extension
       })
     ),

@@ -23,6 +23,7 @@ import { References } from "../Services/References.ts"
 import { Runs } from "../Services/Runs.ts"
 import { Secrets } from "../Services/Secrets.ts"
 import { Tokens } from "../Services/Tokens.ts"
+import { Usage } from "../Services/Usage.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
 import * as Models from "./Inference.ts"
@@ -47,6 +48,7 @@ const useCases = Layer.mergeAll(
   Runs.layer,
   Secrets.layer,
   Tokens.layer,
+  Usage.layer,
   Workspaces.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(References.layer, Access.layer)))
 

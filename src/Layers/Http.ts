@@ -24,6 +24,7 @@ import * as Session from "./Http/Session.ts"
 import * as System from "./Http/System.ts"
 import * as Tasks from "./Http/Tasks.ts"
 import * as Tokens from "./Http/Tokens.ts"
+import * as Usage from "./Http/Usage.ts"
 import * as Validation from "./Http/Validation.ts"
 import * as Workspaces from "./Http/Workspaces.ts"
 
@@ -42,6 +43,7 @@ export const layerHandlers = Layer.mergeAll(
   System.layer,
   Tasks.layer,
   Tokens.layer,
+  Usage.layer,
   Workspaces.layer
 )
 

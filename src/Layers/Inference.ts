@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { InferenceError } from "../Schemas/Inference.ts"
 import { answeringModel, chooseModel, listRefusal } from "../Schemas/ModelChoice.ts"
+import { pricingOf } from "../Schemas/ModelPrice.ts"
 import { isApiKey, type StoredProviderKey } from "../Schemas/ProviderKey.ts"
 import { AuditNotes } from "../Services/AuditNotes.ts"
 import { Ids } from "../Services/Ids.ts"
@@ -63,13 +64,14 @@ export const layer = Layer.effect(
           return yield* new InferenceError({ reason: "bad_request", error: chosen })
         }
         const answeredBy = answeringModel(chosen)
+        const pricing = pricingOf(chosen, stored)
         const provider =
           chosen.source === "key"
             ? chosen.key.provider
             : chosen.source === "environment"
               ? chosen.provider
               : "offline"
-        if (provider === "offline") return { stream: offline, answeredBy }
+        if (provider === "offline") return { stream: offline, answeredBy, pricing }
         if (provider === "google" && !isGoogleModel(chosen.model)) {
           return yield* new InferenceError({
             reason: "bad_request",
@@ -93,7 +95,7 @@ export const layer = Layer.effect(
                 fetch: outbound.trusted
               }
         )
-        return { stream, answeredBy }
+        return { stream, answeredBy, pricing }
       })
     })
   })

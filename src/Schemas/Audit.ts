@@ -38,6 +38,7 @@ export type AuditAction =
   | "message.send"
   | "project.create"
   | "provider_key.create"
+  | "provider_key.update"
   | "provider_key.delete"
   /** A right of owners was refused; the target is the workspace. */
   | "right.refuse"

@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import { type Piece, Reasoning, type Thinker } from "./Reasoning.ts"
 import { ToolCall, type ToolDefinition, ToolResult } from "./Tool.ts"
-import type { Usage } from "./Usage.ts"
+import type { CountedUsage } from "./Usage.ts"
 
 /** One message of what a model is shown. Tool results answer the calls of the message before them. */
 export const PromptMessage = Schema.Union([
@@ -29,7 +29,7 @@ export type InferenceEvent =
   | { readonly type: "tool_call"; readonly call: ToolCall }
   | {
       readonly type: "finish"
-      readonly usage: Usage
+      readonly usage: CountedUsage
       /** Who is to be shown again what it thought, where that is of use to anybody. */
       readonly thinker?: Thinker
       /** Why the answer is not whole, in words that a caller may read. */

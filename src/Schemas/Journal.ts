@@ -4,7 +4,7 @@ import { GivenTool } from "./GivenTool.ts"
 import { Reasoning } from "./Reasoning.ts"
 import { ToolResult } from "./Tool.ts"
 import { BoundCall } from "./ToolBinding.ts"
-import { addUsage, noUsage, Usage } from "./Usage.ts"
+import { addSpent, CountedUsage, nothingSpent, type Spent } from "./Usage.ts"
 
 /** One finished step of the agent loop: an answer of the model, or the result of a tool call. */
 export const JournalStep = Schema.Union([
@@ -12,7 +12,9 @@ export const JournalStep = Schema.Union([
     type: Schema.Literal("model"),
     text: Schema.String,
     toolCalls: Schema.Array(BoundCall),
-    usage: Usage,
+    usage: CountedUsage,
+    /** What it cost with the price of then, in billionths of a US dollar; absent or null: not known. */
+    costNanos: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
     reasoning: Schema.optionalKey(Reasoning),
     /** Why the answer is not whole: it makes no calls, and nothing comes after it. */
     truncated: Schema.optionalKey(Schema.String),
@@ -25,15 +27,21 @@ export const JournalStep = Schema.Union([
 ])
 export type JournalStep = typeof JournalStep.Type
 
-/** How many answers of the model are among the steps, and what they cost. */
-export const answersOf = (
-  steps: Iterable<JournalStep>
-): { readonly count: number; readonly usage: Usage } => {
-  let [count, usage] = [0, noUsage]
-  for (const step of steps) {
-    if (step.type !== "model") continue
-    count++
-    usage = addUsage(usage, step.usage)
-  }
-  return { count, usage }
+/** What one step has used. */
+export const spentBy = (step: JournalStep): Spent =>
+  step.type === "tool"
+    ? { ...nothingSpent, toolCalls: 1 }
+    : {
+        ...step.usage,
+        cachedInputTokens: step.usage.cachedInputTokens ?? 0,
+        modelCalls: 1,
+        toolCalls: 0,
+        costNanos: step.costNanos ?? null
+      }
+
+/** What steps have used together. */
+export const spentOf = (steps: Iterable<JournalStep>): Spent => {
+  let spent = nothingSpent
+  for (const step of steps) spent = addSpent(spent, spentBy(step))
+  return spent
 }

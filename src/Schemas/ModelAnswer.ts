@@ -3,7 +3,7 @@ import type { InferenceEvent, PromptMessage } from "./Inference.ts"
 import { storableJson, storableText } from "./Json.ts"
 import { makeParts, type Reasoning, type Thinker } from "./Reasoning.ts"
 import type { ToolCall } from "./Tool.ts"
-import type { Usage } from "./Usage.ts"
+import type { CountedUsage } from "./Usage.ts"
 
 const highSurrogateAtEnd = /[\uD800-\uDBFF]$/u
 
@@ -20,7 +20,7 @@ export const makeAnswer = (before: ReadonlyArray<PromptMessage>) => {
   let text = ""
   let callLength = 0
   let carried = ""
-  let usage: Usage | undefined
+  let usage: CountedUsage | undefined
   let truncated: string | undefined
   let thinker: Thinker | undefined
   const parts = makeParts()

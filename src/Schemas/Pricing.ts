@@ -36,5 +36,15 @@ export const costNanos = (usage: CountedUsage, pricing: Pricing): number => {
     cached * nanosPerToken(cachedInputPerMillion) +
     usage.outputTokens * nanosPerToken(outputPerMillion)
   // Prices are decimal fractions: what is a hair over a whole number is that number.
-  return Math.ceil(Number(cost.toPrecision(15)))
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(Number(cost.toPrecision(15))))
 }
+
+/** The same where either may not be known: what costs nothing costs nothing also uncounted. */
+export const costOf = (usage: CountedUsage | undefined, pricing: Pricing | null): number | null => {
+  if (pricing === null) return null
+  if (usage !== undefined) return costNanos(usage, pricing)
+  return pricing.inputPerMillion === 0 && pricing.outputPerMillion === 0 ? 0 : null
+}
+
+/** In US dollars, exact up to nine decimal places. */
+export const toUsd = (nanos: number | null): number | null => (nanos === null ? null : nanos / nanosPerUsd)

@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { ProviderKeyId, WorkspaceId } from "./Ids.ts"
+import { Pricing } from "./Pricing.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -67,6 +68,8 @@ export const ProviderKey = Schema.Struct({
   /** How many tokens an answer may have; null: what is usual for the model. */
   maxOutputTokens: Schema.NullOr(Schema.Int),
   hasApiKey: Schema.Boolean,
+  /** What its tokens cost; null: what public lists say of the model (docs/models.md). */
+  pricing: Schema.NullOr(Pricing),
   createdAt: Timestamp
 }).annotate({ identifier: "ProviderKey" })
 export type ProviderKey = typeof ProviderKey.Type
@@ -78,7 +81,8 @@ export const CreateProviderKey = Schema.Struct({
   model,
   apiKey: Schema.optionalKey(Schema.NullOr(ApiKey)),
   baseUrl: Schema.optionalKey(Schema.NullOr(BaseUrl)),
-  maxOutputTokens: Schema.optionalKey(Schema.NullOr(MaxOutputTokens))
+  maxOutputTokens: Schema.optionalKey(Schema.NullOr(MaxOutputTokens)),
+  pricing: Schema.optionalKey(Schema.NullOr(Pricing))
 })
   .check(
     Schema.makeFilter((input: { readonly provider: Provider; readonly baseUrl?: string | null }) =>
@@ -89,6 +93,12 @@ export const CreateProviderKey = Schema.Struct({
   )
   .annotate({ identifier: "CreateProviderKey" })
 export type CreateProviderKey = typeof CreateProviderKey.Type
+
+/** All else of a key is as it was made: what it is for does not change under those that name it. */
+export const UpdateProviderKey = Schema.Struct({
+  pricing: Schema.optionalKey(Schema.NullOr(Pricing))
+}).annotate({ identifier: "UpdateProviderKey" })
+export type UpdateProviderKey = typeof UpdateProviderKey.Type
 
 /** A key as it is stored: sealed. */
 export const StoredProviderKey = Schema.Struct({

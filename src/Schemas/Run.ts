@@ -12,13 +12,13 @@ import {
   RunId,
   WorkspaceId
 } from "./Ids.ts"
-import { answersOf, type JournalStep } from "./Journal.ts"
+import { type JournalStep, spentOf } from "./Journal.ts"
 import { RunPolicy, resolvePolicy } from "./Policy.ts"
 import { Provider } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { ToolResult } from "./Tool.ts"
-import { noUsage, Usage } from "./Usage.ts"
+import { noUsage, toUsage, Usage } from "./Usage.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
 export const RunStatus = Schema.Literals([
@@ -251,7 +251,7 @@ const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens +
 /** A run with its finished steps in order. What it cost is at least what its steps did. */
 export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, JournalStep>): RunDetail => {
   const ordered = Array.from(steps).sort(([a], [b]) => a - b)
-  const { usage: spent } = answersOf(steps.values())
+  const spent = toUsage(spentOf(steps.values()))
   return {
     ...toRun(stored),
     agentId: stored.agentId,
@@ -268,7 +268,7 @@ export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, Journa
             index,
             type: step.type,
             text: step.text,
-            usage: step.usage,
+            usage: toUsage(step.usage),
             toolCalls: step.toolCalls.map(({ arguments: argument, id, name }) => ({
               id,
               name,

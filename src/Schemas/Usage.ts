@@ -13,6 +13,9 @@ export const CountedUsage = Schema.Struct({
 })
 export type CountedUsage = typeof CountedUsage.Type
 
+/** What of something that was counted is told: the documented fields alone. */
+export const toUsage = ({ inputTokens, outputTokens }: Usage): Usage => ({ inputTokens, outputTokens })
+
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0 }
 
 /** What a column of the database holds; no honest count comes near it. */
@@ -25,4 +28,32 @@ export const tokenCount = (tokens: number | undefined): number =>
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   inputTokens: tokenCount(a.inputTokens + b.inputTokens),
   outputTokens: tokenCount(a.outputTokens + b.outputTokens)
+})
+
+/** What a run has used, by the steps that it finished. */
+export interface Spent extends Required<CountedUsage> {
+  readonly modelCalls: number
+  readonly toolCalls: number
+  /** In billionths of a US dollar; null where that of a call is not known. */
+  readonly costNanos: number | null
+}
+
+export const nothingSpent: Spent = {
+  ...noUsage,
+  cachedInputTokens: 0,
+  modelCalls: 0,
+  toolCalls: 0,
+  costNanos: 0
+}
+
+/** What is not known makes a sum unknown. */
+const addCosts = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : a + b
+
+export const addSpent = (a: Spent, b: Spent): Spent => ({
+  ...addUsage(a, b),
+  cachedInputTokens: tokenCount(a.cachedInputTokens + b.cachedInputTokens),
+  modelCalls: a.modelCalls + b.modelCalls,
+  toolCalls: a.toolCalls + b.toolCalls,
+  costNanos: addCosts(a.costNanos, b.costNanos)
 })

@@ -5,10 +5,13 @@ import type { AnsweringModel } from "../Schemas/AnsweringModel.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../Schemas/Inference.ts"
 import type { ModelChoice } from "../Schemas/ModelChoice.ts"
+import type { Pricing } from "../Schemas/Pricing.ts"
 
 /** A language model, ready to be asked. */
 export interface Model {
   readonly answeredBy: AnsweringModel
+  /** What its tokens cost; null: that is not known. */
+  readonly pricing: Pricing | null
   /**
    * Asks once. The stream ends with one `finish` event; one that ends without was cut off, and so was an
    * answer whose `finish` says that it is `truncated`. What fails before something was said is tried again

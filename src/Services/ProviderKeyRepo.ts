@@ -22,6 +22,11 @@ export class ProviderKeyRepo extends Context.Service<
     readonly usable: (
       workspaceId: WorkspaceId
     ) => Effect.Effect<ReadonlyArray<UsableProviderKey>, Unavailable>
+    /** False when it is gone. */
+    readonly update: (
+      id: ProviderKeyId,
+      change: Pick<StoredProviderKey, "pricing">
+    ) => Effect.Effect<boolean, Unavailable>
     /**
      * It is gone at once, its secret too, and what named it has none; that is let go of bit by bit (`RemovalRepo`).
      * False when it was gone.

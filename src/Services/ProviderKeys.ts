@@ -10,7 +10,8 @@ import {
   type CreateProviderKey,
   type ProviderKey,
   type StoredProviderKey,
-  toProviderKey
+  toProviderKey,
+  type UpdateProviderKey
 } from "../Schemas/ProviderKey.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
@@ -39,6 +40,12 @@ export class ProviderKeys extends Context.Service<
       user: User,
       workspaceId: WorkspaceId
     ) => Effect.Effect<ReadonlyArray<ProviderKey>, Forbidden | Unavailable>
+    /** By an owner. What is journaled from then on has the new price, also of runs under way, from their next claim on. */
+    readonly update: (
+      user: User,
+      id: ProviderKeyId,
+      input: UpdateProviderKey
+    ) => Effect.Effect<ProviderKey, Forbidden | NotFound | Unavailable>
     /** By an owner. */
     readonly remove: (
       user: User,
@@ -90,6 +97,7 @@ export class ProviderKeys extends Context.Service<
             baseUrl: input.baseUrl ?? null,
             maxOutputTokens: input.maxOutputTokens ?? null,
             hasApiKey: sealedApiKey !== null,
+            pricing: input.pricing ?? null,
             sealedApiKey,
             createdAt: yield* now
           }
@@ -99,6 +107,13 @@ export class ProviderKeys extends Context.Service<
         list: Effect.fnUntraced(function* (user, workspaceId) {
           yield* access.member(user, workspaceId)
           return (yield* repo.list(workspaceId)).map(toProviderKey)
+        }),
+        update: Effect.fnUntraced(function* (user, id, { pricing }) {
+          const key = yield* access.visible(user, "provider key", yield* repo.find(id))
+          yield* access.owner(user, key.workspaceId)
+          if (pricing === undefined) return toProviderKey(key)
+          const isThere = yield* repo.update(id, { pricing }).pipe(audited("provider_key.update", key))
+          return isThere ? toProviderKey({ ...key, pricing }) : yield* notFound("provider key")
         }),
         remove: Effect.fnUntraced(function* (user, id) {
           const { workspaceId } = yield* access.visible(user, "provider key", yield* repo.find(id))

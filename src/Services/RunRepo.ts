@@ -8,11 +8,11 @@ import type { Batch, Extent, Place, Range } from "../Schemas/Page.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
-import type { Usage } from "../Schemas/Usage.ts"
+import type { Spent, Usage } from "../Schemas/Usage.ts"
 import type { WorkspaceFilter } from "./Pages.ts"
 
-/** How a run ended, and what it cost. */
-export type RunOutcome =
+/** How a run ended, and what it cost; `spent` is kept for when its journal is gone. */
+export type RunOutcome = (
   | { readonly status: "COMPLETED"; readonly output: string; readonly usage: Usage }
   | {
       readonly status: "FAILED"
@@ -22,6 +22,7 @@ export type RunOutcome =
       /** How far an answer came that is not whole. */
       readonly output?: string | undefined
     }
+) & { readonly spent?: Spent }
 
 /**
  * One execution of a run: every write proves that it is still the latest. The epoch fences a worker that

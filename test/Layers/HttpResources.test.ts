@@ -24,6 +24,7 @@ describe("agents over HTTP", () => {
         workspaceId,
         baseUrl: null,
         maxOutputTokens: null,
+        pricing: null,
         hasApiKey: false,
         sealedApiKey: null,
         createdAt: at

@@ -54,7 +54,11 @@ describe("a thousand tokens that are ready together", () => {
       const told: Array<RunEvent> = []
       yield* askModel(
         {
-          model: Effect.succeed({ answeredBy: { provider: "openai", model: "m" } as never, stream }),
+          model: Effect.succeed({
+            answeredBy: { provider: "openai", model: "m" } as never,
+            pricing: null,
+            stream
+          }),
           request,
           room: 1_000_000,
           thinking,

@@ -19,6 +19,7 @@ const key = (id: string, provider: Provider, model: string): UsableProviderKey =
   model,
   baseUrl: null,
   maxOutputTokens: null,
+  pricing: null,
   hasApiKey: true,
   sealedApiKey: "sealed",
   isDefault: id === "default",

@@ -39,6 +39,7 @@ describe("ProviderKeys", () => {
         model: "gpt-5",
         baseUrl: null,
         maxOutputTokens: null,
+        pricing: null,
         hasApiKey: true,
         createdAt: new Date(1_000)
       })

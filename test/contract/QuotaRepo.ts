@@ -96,7 +96,13 @@ export const kinds = {
     make: Effect.fnUntraced(function* (workspaceId, most) {
       const repo = yield* ProviderKeyRepo
       const id = yield* newId<ProviderKeyId>("providerKey")
-      const model = { provider: "openai", model: "m", baseUrl: null, maxOutputTokens: null } as const
+      const model = {
+        provider: "openai",
+        model: "m",
+        baseUrl: null,
+        maxOutputTokens: null,
+        pricing: null
+      } as const
       const key = { id, workspaceId, name: "k", ...model, hasApiKey: false, sealedApiKey: null }
       yield* repo.insert({ ...key, createdAt: at() }, most)
       return { remove: repo.remove(id) }

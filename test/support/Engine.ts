@@ -73,6 +73,7 @@ const layerModel = Layer.effect(
           Effect.suspend(() => faults.before("model")),
           {
             answeredBy: scriptedModel,
+            pricing: null,
             stream: (request) => {
               model.requests.push(request)
               return model.script(request)
@@ -176,6 +177,7 @@ export const startMortal = Effect.fnUntraced(function* (
           model: () =>
             Effect.succeed({
               answeredBy: scriptedModel,
+              pricing: null,
               stream: (request) => model(request, Effect.andThen(die, Effect.never))
             })
         }),

@@ -98,6 +98,7 @@ export const makeProviderKey = Effect.fnUntraced(function* (workspaceId: Workspa
     model: "gpt-5",
     baseUrl: null,
     maxOutputTokens: null,
+    pricing: null,
     hasApiKey: false,
     sealedApiKey: null,
     createdAt: at()

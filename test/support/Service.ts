@@ -52,6 +52,7 @@ export const layerScriptedInference = Layer.effect(
           model.choices.push(choice)
           return {
             answeredBy: scriptedModel,
+            pricing: null,
             stream: (request) =>
               Stream.suspend(() => {
                 model.requests.push(request)

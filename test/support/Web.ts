@@ -31,6 +31,7 @@ import type { Rates } from "../../src/Services/Rates.ts"
 import type { Runs } from "../../src/Services/Runs.ts"
 import type { Settings } from "../../src/Services/Settings.ts"
 import type { Tokens } from "../../src/Services/Tokens.ts"
+import type { Usage } from "../../src/Services/Usage.ts"
 import type { Workspaces } from "../../src/Services/Workspaces.ts"
 
 /** What the routes are built on. */
@@ -48,6 +49,7 @@ type Served =
   | Approvals
   | ProviderKeys
   | Tokens
+  | Usage
   | Workspaces
   | Quotas
   | DatabaseGauges

@@ -12,6 +12,7 @@ export const layer = HttpApiBuilder.group(
     return handlers.handleAll({
       list: ({ query }) => data((user) => providerKeys.list(user, query.workspaceId)),
       create: ({ payload }) => data((user) => providerKeys.create(user, payload)),
+      update: ({ params, payload }) => data((user) => providerKeys.update(user, params.id, payload)),
       remove: ({ params }) => removal((user) => providerKeys.remove(user, params.id))
     })
   })

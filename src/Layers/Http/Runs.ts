@@ -5,6 +5,7 @@ import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { Run } from "../../Schemas/Run.ts"
 import { Runs } from "../../Services/Runs.ts"
+import { Usage } from "../../Services/Usage.ts"
 import { data } from "./Data.ts"
 import { answer, resumedEventStream } from "./EventStream.ts"
 import { makeListing } from "./Listing.ts"
@@ -16,12 +17,14 @@ export const layer = HttpApiBuilder.group(
   "runs",
   Effect.fn(function* (handlers) {
     const runs = yield* Runs
+    const usage = yield* Usage
     return handlers.handleAll({
       list: Effect.fnUntraced(function* ({ query }) {
         const found = yield* runs.list(yield* CurrentUser, query)
         return list(found.runs, ['{"data":[', `],"total":${found.total}}`])
       }),
       get: ({ params }) => data((user) => runs.get(user, params.id)),
+      usage: ({ params }) => data((user) => usage.ofRun(user, params.id)),
       cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),
       events: ({ headers, params }) => {
         const after = headers["last-event-id"] ?? 0

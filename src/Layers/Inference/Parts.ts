@@ -54,9 +54,16 @@ export const makeReading = ({ failed, hasBegun, thinker, tool }: Reading) => {
   }
   const finish = (part: Finish): Events | Failure => {
     const { inputTokens, outputTokens } = part.usage
+    const input = tokenCount(inputTokens.total)
+    // Whatever a provider sends, the packages count what was read from a cache among all that was read.
+    const cached = Math.min(input, tokenCount(inputTokens.cacheRead))
     const ending: InferenceEvent = {
       type: "finish",
-      usage: { inputTokens: tokenCount(inputTokens.total), outputTokens: tokenCount(outputTokens.total) },
+      usage: {
+        inputTokens: input,
+        ...(cached > 0 && { cachedInputTokens: cached }),
+        outputTokens: tokenCount(outputTokens.total)
+      },
       thinker
     }
     switch (part.finishReason.unified) {

@@ -23,6 +23,7 @@ import * as Snapshots from "./InMemory/Snapshots.ts"
 import { layerHealth, layerTransaction, Store } from "./InMemory/Store.ts"
 import * as TokenRepo from "./InMemory/TokenRepo.ts"
 import * as Transfer from "./InMemory/Transfer.ts"
+import * as UsageRepo from "./InMemory/UsageRepo.ts"
 import * as UserRepo from "./InMemory/UserRepo.ts"
 import * as WorkspaceRepo from "./InMemory/WorkspaceRepo.ts"
 
@@ -52,6 +53,7 @@ export const layer = Layer.mergeAll(
   Snapshots.layer,
   TokenRepo.layer,
   Transfer.layer,
+  UsageRepo.layer,
   UserRepo.layer,
   WorkspaceRepo.layer
 ).pipe(Layer.provide(Store.layer))

@@ -23,6 +23,7 @@ import * as Signals from "./Postgres/Signals.ts"
 import * as Snapshots from "./Postgres/Snapshots.ts"
 import * as TokenRepo from "./Postgres/TokenRepo.ts"
 import * as Transfer from "./Postgres/Transfer.ts"
+import * as UsageRepo from "./Postgres/UsageRepo.ts"
 import * as UserRepo from "./Postgres/UserRepo.ts"
 import * as WorkspaceRepo from "./Postgres/WorkspaceRepo.ts"
 
@@ -52,6 +53,7 @@ export const layer = Layer.mergeAll(
   Snapshots.layer,
   TokenRepo.layer,
   Transfer.layer,
+  UsageRepo.layer,
   UserRepo.layer,
   WorkspaceRepo.layer
 ).pipe(Layer.provide(Database.layer))

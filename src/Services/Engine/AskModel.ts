@@ -4,6 +4,7 @@ import type { MessageId } from "../../Schemas/Ids.ts"
 import type { InferenceRequest } from "../../Schemas/Inference.ts"
 import { outputExceeded, stepsExceeded, tooSlow } from "../../Schemas/Limits.ts"
 import { makeAnswer } from "../../Schemas/ModelAnswer.ts"
+import { costOf } from "../../Schemas/Pricing.ts"
 import { fitPrompt, promptBudget } from "../../Schemas/Prompt.ts"
 import { type RunEvent, responding } from "../../Schemas/RunEvent.ts"
 import { noUsage } from "../../Schemas/Usage.ts"
@@ -35,7 +36,7 @@ export const askModel = Effect.fnUntraced(function* <E>(
   { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
 ) {
   yield* emit(thinking)
-  const { answeredBy, stream } = yield* model
+  const { answeredBy, pricing, stream } = yield* model
   const answer = makeAnswer(request.messages)
   const messages = fitPrompt(request.messages, promptBudget(historyTokens, request.tools))
   yield* whileOurs
@@ -73,9 +74,10 @@ export const askModel = Effect.fnUntraced(function* <E>(
     broken ??
     result.truncated ??
     (result.usage === undefined ? "the answer of the model was cut off" : undefined)
+  const counted = { type: "model" as const, text, usage, costNanos: costOf(result.usage, pricing) }
   const step =
     truncated === undefined
-      ? { type: "model" as const, text, toolCalls, usage, ...(reasoning !== undefined && { reasoning }) }
-      : { type: "model" as const, text, toolCalls: [], usage, truncated }
+      ? { ...counted, toolCalls, ...(reasoning !== undefined && { reasoning }) }
+      : { ...counted, toolCalls: [], truncated }
   return { answeredBy, step }
 })

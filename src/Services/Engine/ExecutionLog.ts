@@ -4,7 +4,7 @@ import * as Latch from "effect/Latch"
 import * as Semaphore from "effect/Semaphore"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import { OwnershipLost } from "../../Schemas/Execution.ts"
-import { answersOf, type JournalStep } from "../../Schemas/Journal.ts"
+import { type JournalStep, spentBy, spentOf } from "../../Schemas/Journal.ts"
 import type { StoredRun } from "../../Schemas/Run.ts"
 import {
   type EventBatch,
@@ -15,7 +15,7 @@ import {
   type Told,
   tell
 } from "../../Schemas/RunEvent.ts"
-import { addUsage, noUsage, type Usage } from "../../Schemas/Usage.ts"
+import { addSpent, nothingSpent, type Spent, toUsage, type Usage } from "../../Schemas/Usage.ts"
 import { monotonicMillis, now } from "../CurrentTime.ts"
 import { RunEventRepo } from "../RunEventRepo.ts"
 import { RunJournal } from "../RunJournal.ts"
@@ -39,6 +39,8 @@ export interface ExecutionLog {
   readonly execution: Execution
   /** What the run cost so far, by its finished steps. */
   readonly usage: () => Usage
+  /** The same with all that is counted. */
+  readonly spent: () => Spent
   /** When it first said something in this execution. */
   readonly firstTokenAt: () => Date | null
   /** For how long the run has been worked on, all its executions together. */
@@ -222,7 +224,7 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
   const pending = PendingEvents.make(options.told)
   const worked = yield* makeWorked
   let firstTokenAt: Date | null = null
-  let usage = noUsage
+  let spent = nothingSpent
   const writer = yield* makeWriter(pending, () => firstTokenAt, options)
 
   const write: ExecutionLog["write"] = (save, last = []) =>
@@ -230,18 +232,18 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
 
   return {
     execution,
-    usage: () => usage,
+    usage: () => toUsage(spent),
+    spent: () => spent,
     firstTokenAt: () => firstTokenAt,
     workedMillis: worked.millis,
     resume: Effect.fnUntraced(function* (steps, workedMillis = 0) {
       worked.resume(workedMillis)
-      const answers = answersOf(steps.values())
-      usage = answers.usage
-      const told = pending.voidBehind(answers.count)
+      spent = spentOf(steps.values())
+      const told = pending.voidBehind(spent.modelCalls)
       if (told === undefined) return
       const isOurs = yield* patiently(events.truncate(execution, told.from, told.to))
       if (!isOurs) return yield* new OwnershipLost()
-      pending.forget(answers.count)
+      pending.forget(spent.modelCalls)
     }),
     emit: (event) => {
       const emitted = Effect.suspend(() => {
@@ -259,7 +261,7 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
     record: Effect.fnUntraced(function* (index, step) {
       const workedMillis = yield* worked.millis
       yield* write((batches) => journals.record(execution, index, step, batches, workedMillis))
-      if (step.type === "model") usage = addUsage(usage, step.usage)
+      spent = addSpent(spent, spentBy(step))
     }),
     write,
     tellEnd: (event) => Effect.suspend(() => listen(pending.number(event))),

@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
     batches: ReadonlyArray<EventBatch>
   ) => {
     const times = { at, firstTokenAt: log.firstTokenAt() }
-    const finished = repo.finish(log.execution, ending, times, batches)
+    const finished = repo.finish(log.execution, { ...ending, spent: log.spent() }, times, batches)
     const { output, usage } = ending
     if (turn === null || output === undefined) return finished
     const reply = { id: turn.replyId, role: "ASSISTANT", content: output, createdAt: at } as const

@@ -9,6 +9,7 @@ import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { Snapshots } from "../Snapshots.ts"
 import { TokenRepo } from "../TokenRepo.ts"
+import { UsageRepo } from "../UsageRepo.ts"
 
 const expireMillis = 10_000
 const expireAtOnce = 100
@@ -31,6 +32,7 @@ export const start = Effect.gen(function* () {
   const tokens = yield* TokenRepo
   const audit = yield* AuditRepo
   const keys = yield* IdempotencyRepo
+  const usage = yield* UsageRepo
   const { auditMillis, eventMillis, journalMillis, runMillis } = yield* Settings
   // By the clock of the store, as leases and approvals: that of a node may be wrong.
   const prune = Effect.flatMap(fires.now, (at) => {
@@ -50,6 +52,7 @@ export const start = Effect.gen(function* () {
   yield* regularly(yield* watchSnapshots, snapshotMillis, "the age of snapshots is not known")
   yield* regularly(approvals.expire(expireAtOnce), expireMillis, "approvals not looked through")
   yield* regularly(repo.foldTotals, foldMillis, "totals of runs not put together")
+  yield* regularly(usage.fold, foldMillis, "sums of usage not put together")
   yield* regularly(prune, pruneMillis, "old runs not pruned")
   yield* regularly(pruneTokens, pruneMillis, "old tokens not pruned")
   const pruneKeys = inBatches(keys.prune(pruneAtOnce), pruneAtOnce)

@@ -58,7 +58,7 @@ const work = Effect.fnUntraced(function* (
     Layer.provide(
       Layer.succeed(Inference, {
         refusal: () => Effect.succeed(undefined),
-        model: () => Effect.succeed({ stream, answeredBy: scriptedModel })
+        model: () => Effect.succeed({ stream, answeredBy: scriptedModel, pricing: null })
       })
     ),
     Layer.provide(Lifecycle.layer),

@@ -46,6 +46,7 @@ import * as SealedRepo from "../../contract/SealedRepo.ts"
 import * as TokenRepo from "../../contract/TokenRepo.ts"
 import * as Transaction from "../../contract/Transaction.ts"
 import * as TransactionBound from "../../contract/TransactionBound.ts"
+import * as UsageRepo from "../../contract/UsageRepo.ts"
 import * as UserRepo from "../../contract/UserRepo.ts"
 import * as WorkspaceRepo from "../../contract/WorkspaceRepo.ts"
 import { type It, onEveryBackend } from "../../support/Backends.ts"
@@ -56,6 +57,7 @@ type Named<S> = S extends { readonly key: `agentd/Services/${infer Name}` } ? Na
 type Port = Named<Layer.Success<typeof Repo.layerMemory>>
 
 const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => void }>>> = {
+  UsageRepo: [UsageRepo],
   UserRepo: [UserRepo],
   TokenRepo: [TokenRepo],
   WorkspaceRepo: [WorkspaceRepo, Invitations],

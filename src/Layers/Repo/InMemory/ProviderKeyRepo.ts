@@ -31,6 +31,13 @@ export const layer = Layer.effect(
             const usual = workspaces.get(workspaceId)?.defaultProviderKeyId
             return list(workspaceId).map((key) => ({ ...key, isDefault: key.id === usual }))
           }),
+        update: (id, { pricing }) =>
+          Effect.sync(() => {
+            const key = providerKeys.get(id)
+            if (key === undefined) return false
+            providerKeys.set(id, { ...key, pricing })
+            return true
+          }),
         remove: (id) =>
           Effect.sync(() => {
             for (const agent of agents.values()) {

@@ -1,6 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { RunId } from "../../../Schemas/Ids.ts"
+import { spentBy } from "../../../Schemas/Journal.ts"
+import { kindOf } from "../../../Schemas/Run.ts"
+import { now } from "../../../Services/CurrentTime.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
 import { isLatest, keepEvents, Store } from "./Store.ts"
 
@@ -23,7 +26,7 @@ export const layer = Layer.effect(
         progress: (run) => Effect.sync(() => progress(run)),
         steps: (run) => Effect.sync(() => progress(run).steps),
         record: (execution, index, step, events, worked = 0) =>
-          Effect.sync(() => {
+          Effect.map(now, (at) => {
             if (!isLatest(tables, execution)) return false
             const known = steps.get(execution.id)
             const written = known?.get(index)
@@ -33,9 +36,17 @@ export const layer = Layer.effect(
             const workedMillis = Math.round(worked)
             steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch, workedMillis }))
             const run = tables.runs.get(execution.id)
-            if (run !== undefined && step.type === "model" && step.answeredBy !== undefined) {
-              tables.runs.set(run.id, { ...run, answeredBy: step.answeredBy })
-            }
+            if (run === undefined) return true
+            const answeredBy = (step.type === "model" ? step.answeredBy : undefined) ?? run.answeredBy
+            tables.runs.set(run.id, { ...run, answeredBy })
+            tables.usage.set(`${run.id} ${index}`, {
+              ...run,
+              answeredBy,
+              kind: kindOf(run),
+              at,
+              isFirst: index === 0,
+              spent: spentBy(step)
+            })
             return true
           })
       })

@@ -17,9 +17,10 @@ import type { JournalStep } from "../../../Schemas/Journal.ts"
 import type { MemoryDetail } from "../../../Schemas/MemoryEntry.ts"
 import type { Project } from "../../../Schemas/Project.ts"
 import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
-import { isTerminal, type StoredRun } from "../../../Schemas/Run.ts"
+import { isTerminal, type RunKind, type StoredRun } from "../../../Schemas/Run.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import type { Token } from "../../../Schemas/Token.ts"
+import type { Spent } from "../../../Schemas/Usage.ts"
 import type { UserRecord } from "../../../Schemas/User.ts"
 import type { Invitation, Role, Workspace } from "../../../Schemas/Workspace.ts"
 import { DatabaseHealth } from "../../../Services/DatabaseHealth.ts"
@@ -49,6 +50,13 @@ export interface KeptStep {
   readonly workedMillis: number
 }
 
+export interface CountedStep extends Pick<StoredRun, "workspaceId" | "agentId" | "cronJobId" | "answeredBy"> {
+  readonly kind: RunKind
+  readonly at: Date
+  readonly isFirst: boolean
+  readonly spent: Spent
+}
+
 const emptyTables = () => ({
   users: new Map<string, UserRecord>(),
   /** Of users who are gone, the ids. */
@@ -72,6 +80,10 @@ const emptyTables = () => ({
   /** By workspace and kind of runs: the place of its last start among all. */
   served: new Map<string, number>(),
   steps: new Map<string, ReadonlyMap<number, KeptStep>>(),
+  /** What runs had used that COMPLETED or FAILED. */
+  spent: new Map<string, Spent>(),
+  /** What was counted, by run and step: it outlives them. */
+  usage: new Map<string, CountedStep>(),
   events: new Map<string, ReadonlyArray<EventBatch>>(),
   pruned: new Map<string, number>(),
   approvals: new Map<string, StoredApproval>(),
@@ -103,8 +115,8 @@ export const setRun = ({ runs, turns }: Tables, run: StoredRun): void => {
 
 /** Forgets a run with all that is kept of it. */
 export const removeRun = (tables: Tables, id: string): void => {
-  const { approvals, crashes, cronFires, events, leases, pruned, runs, steps } = tables
-  for (const table of [crashes, events, leases, pruned, runs, steps]) table.delete(id)
+  const { approvals, crashes, cronFires, events, leases, pruned, runs, spent, steps } = tables
+  for (const table of [crashes, events, leases, pruned, runs, spent, steps]) table.delete(id)
   for (const approval of approvals.values()) if (approval.runId === id) approvals.delete(approval.id)
   for (const [key, fire] of cronFires) if (fire.runId === id) cronFires.set(key, { ...fire, runId: null })
 }

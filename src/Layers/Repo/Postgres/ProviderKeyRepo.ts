@@ -12,9 +12,10 @@ const providerKey = firstRow(StoredProviderKey)
 const providerKeys = rows(StoredProviderKey)
 const usableKeys = rows(UsableProviderKey)
 const hasApiKey = { read: "sealed_api_key is not null" }
-const columns = makeColumns(StoredProviderKey, { hasApiKey })
+const columns = makeColumns(StoredProviderKey, { hasApiKey, pricing: "json" })
 const usableColumns = makeColumns(UsableProviderKey, {
   hasApiKey,
+  pricing: "json",
   isDefault: { read: "k.id is not distinct from w.default_provider_key_id" }
 })
 
@@ -57,6 +58,15 @@ export const layer = Layer.effect(
             where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)
         ),
       usable,
+      update: (id, { pricing }) =>
+        change((audit) =>
+          returnedRow(sql`
+            with changed as (
+              update provider_keys set pricing = ${pricing === null ? null : sql.json(pricing)}
+              where id = ${id} and deleted_at is null returning id, workspace_id
+            )${audit.of("changed")}
+            select id from changed`)
+        ),
       remove: (id) =>
         change((audit) =>
           returnedRow(sql`

@@ -13,6 +13,7 @@ import { Database } from "./Database.ts"
 import { keeping, keepingEach, toBatches } from "./EventBatches.ts"
 import * as Joined from "./Joined.ts"
 import { returnedRow, rows } from "./Rows.ts"
+import { counting, countingEach, ofRun, usedBy, usedColumns } from "./UsageChanges.ts"
 
 interface Recorded {
   readonly execution: Execution
@@ -38,7 +39,7 @@ const recordOne = (sql: PgClient, { events, execution, index, step, workedMillis
   const by = answeredBy(step)
   return sql`
     with owner as (
-      select id, epoch from runs
+      select id, epoch, ${sql.literal(ofRun)} from runs
       where id = ${id} and worker = ${worker} and epoch = ${epoch} and status = 'RUNNING'
       ${sql.literal(by === undefined ? "for share" : "for no key update")}
     ), kept as (
@@ -46,8 +47,8 @@ const recordOne = (sql: PgClient, { events, execution, index, step, workedMillis
       select id, ${index}::int, ${sql.json(step)}, epoch, ${workedMillis}::int from owner
       on conflict (run_id, index) do update set epoch = excluded.epoch
         where run_steps.epoch = excluded.epoch
-      returning run_id as id, index
-    )${answering(sql, by)}${keeping(sql, "kept", events)}
+      returning run_id as id, index, xmax = 0 as is_new
+    )${answering(sql, by)}${keeping(sql, "kept", events)}${counting(sql, index, step)}
     select index from kept`
 }
 
@@ -55,10 +56,11 @@ const recordOne = (sql: PgClient, { events, execution, index, step, workedMillis
 const recordTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
   with given as materialized (
     select * from jsonb_to_recordset(${Joined.arrayOf(texts)}::jsonb) as given (
-      id text, worker text, epoch integer, index integer, step jsonb, worked_millis integer, answered_by jsonb,
-      batches jsonb)
+      id text, worker text, epoch integer, step jsonb, worked_millis integer, answered_by jsonb, batches jsonb,
+      ${sql.literal(usedColumns)})
   ), owner as materialized (
-    select given.* from given join runs on runs.id = given.id
+    select given.*, ${sql.literal(ofRun)}
+    from given join runs on runs.id = given.id
     where runs.worker = given.worker and runs.epoch = given.epoch and runs.status = 'RUNNING'
     order by runs.id for no key update of runs skip locked
   ), kept as (
@@ -66,13 +68,13 @@ const recordTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
     select id, index, step, epoch, worked_millis from owner
     on conflict (run_id, index) do update set epoch = excluded.epoch
       where run_steps.epoch = excluded.epoch
-    returning run_id as id, epoch
+    returning run_id as id, index, epoch, xmax = 0 as is_new
   ), answered as (
     update runs set answered_by = owner.answered_by
     from owner join kept using (id, epoch)
     where runs.id = owner.id and owner.answered_by is not null
       and runs.answered_by is distinct from owner.answered_by
-  )${keepingEach(sql, "owner", "kept")}
+  )${keepingEach(sql, "owner", "kept")}${countingEach(sql)}
   select id, epoch from kept`
 
 const written = rows(Schema.Struct({ id: RunId, epoch: Schema.Int }))
@@ -129,10 +131,9 @@ export const layer = Layer.effect(
         const given: Recorded = { execution, index, step, events, workedMillis: Math.round(workedMillis) }
         const text = JSON.stringify({
           ...execution,
-          index,
+          ...usedBy(index, step),
           step,
           worked_millis: given.workedMillis,
-          answered_by: answeredBy(step),
           batches: toBatches(events)
         })
         return record({ ...given, text })

@@ -6,7 +6,7 @@ import { keepEvents, setRun, type Tables } from "../Store.ts"
 
 /** How runs end. */
 export const make = (tables: Tables): Pick<RunRepo["Service"], "finish" | "cancel"> => {
-  const { approvals, leases, runs } = tables
+  const { approvals, leases, runs, spent } = tables
   return {
     finish: (execution, outcome, { at, firstTokenAt }, batches) =>
       Effect.sync(() => {
@@ -18,6 +18,7 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "finish" | "cance
         if (run.status === outcome.status) return run.output === output && run.error === error
         if (run.status !== "RUNNING") return false
         keepEvents(tables, run.id, batches)
+        if (outcome.spent !== undefined) spent.set(run.id, outcome.spent)
         setRun(tables, {
           ...run,
           status: outcome.status,

@@ -28,6 +28,7 @@ const end = (sql: PgClient, { at, events, execution, firstTokenAt, outcome }: En
   const { epoch, id, worker } = execution
   const output = outcome.output ?? null
   const error = outcome.status === "FAILED" ? outcome.error : null
+  const { cachedInputTokens, costNanos, modelCalls, toolCalls } = outcome.spent ?? {}
   return sql`
     with ended as (
       update runs
@@ -35,6 +36,8 @@ const end = (sql: PgClient, { at, events, execution, firstTokenAt, outcome }: En
         output = given.output, error = given.error,
         error_code = ${outcome.status === "FAILED" ? outcome.code : null},
         input_tokens = ${outcome.usage.inputTokens}, output_tokens = ${outcome.usage.outputTokens},
+        cached_input_tokens = ${cachedInputTokens ?? null}::int, model_calls = ${modelCalls ?? null}::int,
+        tool_calls = ${toolCalls ?? null}::int, cost_nanos = ${costNanos ?? null}::bigint,
         first_token_at = case when status = 'RUNNING'
           then coalesce(first_token_at, ${firstTokenAt}::timestamptz) else first_token_at end,
         finished_at = case when status = 'RUNNING' then ${at}::timestamptz else finished_at end,
@@ -52,7 +55,8 @@ const endTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
   with given as materialized (
     select * from jsonb_to_recordset(${Joined.arrayOf(texts)}::jsonb) as given (
       id text, worker text, epoch integer, status text, output text, error text, code text, input_tokens integer,
-      output_tokens integer, first_token_at timestamptz, at timestamptz, batches jsonb)
+      output_tokens integer, cached_input_tokens integer, model_calls integer, tool_calls integer, cost_nanos bigint,
+      first_token_at timestamptz, at timestamptz, batches jsonb)
   ), locked as materialized (
     select given.* from given join runs on runs.id = given.id
     where runs.worker = given.worker and runs.epoch = given.epoch and runs.status = 'RUNNING'
@@ -61,6 +65,8 @@ const endTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
     update runs
     set status = locked.status, output = locked.output, error = locked.error, error_code = locked.code,
       input_tokens = locked.input_tokens, output_tokens = locked.output_tokens,
+      cached_input_tokens = locked.cached_input_tokens, model_calls = locked.model_calls,
+      tool_calls = locked.tool_calls, cost_nanos = locked.cost_nanos,
       first_token_at = coalesce(runs.first_token_at, locked.first_token_at),
       finished_at = locked.at, updated_at = locked.at
     from locked where runs.id = locked.id
@@ -94,7 +100,7 @@ export const make = Effect.fnUntraced(function* ({ change, query, sql }: Databas
   )
   return {
     finish: (execution, outcome, { at, firstTokenAt }, events) => {
-      const { output = null, status, usage } = outcome
+      const { output = null, spent, status, usage } = outcome
       const { code = null, error = null } = outcome.status === "FAILED" ? outcome : {}
       const text = JSON.stringify({
         ...execution,
@@ -104,6 +110,10 @@ export const make = Effect.fnUntraced(function* ({ change, query, sql }: Databas
         code,
         input_tokens: usage.inputTokens,
         output_tokens: usage.outputTokens,
+        cached_input_tokens: spent?.cachedInputTokens,
+        model_calls: spent?.modelCalls,
+        tool_calls: spent?.toolCalls,
+        cost_nanos: spent?.costNanos,
         first_token_at: firstTokenAt,
         at,
         batches: toBatches(events)

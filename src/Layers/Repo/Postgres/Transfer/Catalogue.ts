@@ -19,8 +19,8 @@ export interface ForeignKey {
 }
 
 const migrations = "agentd_migrations"
-/** What is counted anew from other tables where it is imported. */
-const derived = ["run_counts", "run_count_changes", "run_count_folds"]
+/** What is counted anew from other tables where it is imported, and which of the rows of usage are not folded: all that there are. */
+const derived = ["run_counts", "run_count_changes", "run_count_folds", "usage_folds"]
 
 /** The tables that hold data, as the database itself lists them: no list here that could be out of date. */
 export const tablesOf = (sql: PgClient) =>
