@@ -44,6 +44,7 @@ export type AuditAction =
   | "right.refuse"
   | "run.create"
   | "run.cancel"
+  | "run.retry"
   /** A stored secret was opened for a run, or because somebody looked; the target is whose it is. */
   | "secret.use"
   | "session.start"

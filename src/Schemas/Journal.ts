@@ -45,3 +45,20 @@ export const spentOf = (steps: Iterable<JournalStep>): Spent => {
   for (const step of steps) spent = addSpent(spent, spentBy(step))
   return spent
 }
+
+/**
+ * Steps are numbered from 0. An answer that was not whole, and that a retry asks for again, is kept below that, from -1
+ * downwards: what it cost counts, and nothing else of it.
+ */
+export const isPutAside = (index: number): boolean => index < 0
+
+/** With the first answer the run was given its tools, also where that answer is asked for again. */
+export const firstAnswerOf = (steps: ReadonlyMap<number, JournalStep>): JournalStep | undefined =>
+  steps.get(0) ?? steps.get(-1)
+
+/** How many answers of the model the run goes on behind. */
+export const answersIn = (steps: ReadonlyMap<number, JournalStep>): number => {
+  let count = 0
+  for (const [index, step] of steps) if (step.type === "model" && !isPutAside(index)) count++
+  return count
+}

@@ -12,11 +12,11 @@ import {
   RunId,
   WorkspaceId
 } from "./Ids.ts"
-import { type JournalStep, spentOf } from "./Journal.ts"
+import { isPutAside, type JournalStep, spentOf } from "./Journal.ts"
 import { RunPolicy, resolvePolicy } from "./Policy.ts"
 import { Provider } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
-import { Timestamp } from "./Timestamp.ts"
+import { Moment, Timestamp } from "./Timestamp.ts"
 import { ToolResult } from "./Tool.ts"
 import { noUsage, toUsage, Usage } from "./Usage.ts"
 
@@ -52,7 +52,7 @@ const SelectedProvider = text(1, 100).check(
   )
 )
 
-/** Specification, POST /api/tasks; `agentId` and `autonomyLevel` by CONTRACT.md section 4. */
+/** Specification, POST /api/tasks; `agentId` and `autonomyLevel` by CONTRACT.md section 4, `runAt` by section 11. */
 export const CreateTask = Schema.Struct({
   workspaceId: WorkspaceId,
   prompt: text(1, 10_000),
@@ -71,7 +71,8 @@ export const CreateTask = Schema.Struct({
       )
     )
   ),
-  autonomyLevel: Schema.optionalKey(AutonomyLevel)
+  autonomyLevel: Schema.optionalKey(AutonomyLevel),
+  runAt: Schema.optionalKey(Schema.NullOr(Moment))
 }).annotate({ identifier: "CreateTask" })
 export type CreateTask = typeof CreateTask.Type
 
@@ -97,6 +98,8 @@ export const StoredRun = Schema.Struct({
   policy: Schema.NullOr(RunPolicy),
   /** Of a chat turn; null for a task. */
   turn: Schema.NullOr(Turn),
+  /** PENDING, it does not begin before: null once it is due. */
+  notBefore: Schema.NullOr(Timestamp),
   error: Schema.NullOr(Schema.String),
   /** What went wrong, in a word for programs. */
   errorCode: Schema.NullOr(Schema.String),
@@ -129,13 +132,15 @@ export type RunStep = typeof RunStep.Type
 
 /**
  * CONTRACT.md section 8, GET /api/runs/{id}. Waiting began at `createdAt`. `provider`, `model` and `providerKeyId` are
- * what `StoredRun.answeredBy` says: null until a model has answered. The key may have been deleted since.
+ * what `StoredRun.answeredBy` says: null until a model has answered. The key may have been deleted since. `runAt` is what
+ * a PENDING run waits for; null once it is due.
  */
 export const RunDetail = Schema.Struct({
   ...Run.fields,
   agentId: Schema.NullOr(AgentId),
   cronJobId: Schema.NullOr(CronJobId),
   autonomyLevel: AutonomyLevel,
+  runAt: Schema.NullOr(Timestamp),
   error: Schema.NullOr(Schema.String),
   provider: Schema.NullOr(Schema.String),
   model: Schema.NullOr(Schema.String),
@@ -151,6 +156,7 @@ export type RunDetail = typeof RunDetail.Type
 
 /** What a run has before anybody executed it. */
 export const unstarted = {
+  notBefore: null,
   output: null,
   error: null,
   errorCode: null,
@@ -180,6 +186,7 @@ export const newRun = (
         | "selectedModel"
         | "providerKeyId"
         | "connectorIds"
+        | "notBefore"
         | "policy"
       >
     >
@@ -219,7 +226,8 @@ export const runOfTask = (
     ...resolvePolicy({ own: input, agent: given.agent?.policy ?? null }),
     selectedProvider: input.selectedProvider ?? null,
     selectedModel: input.selectedModel ?? null,
-    providerKeyId: input.providerKeyId ?? null
+    providerKeyId: input.providerKeyId ?? null,
+    notBefore: input.runAt != null && input.runAt > given.at ? input.runAt : null
   })
 
 /** Whether a status never changes again. */
@@ -250,13 +258,16 @@ const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens +
 
 /** A run with its finished steps in order. What it cost is at least what its steps did. */
 export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, JournalStep>): RunDetail => {
-  const ordered = Array.from(steps).sort(([a], [b]) => a - b)
+  const ordered = Array.from(steps)
+    .filter(([index]) => !isPutAside(index))
+    .sort(([a], [b]) => a - b)
   const spent = toUsage(spentOf(steps.values()))
   return {
     ...toRun(stored),
     agentId: stored.agentId,
     cronJobId: stored.cronJobId,
     autonomyLevel: stored.autonomyLevel,
+    runAt: stored.notBefore,
     error: stored.error,
     provider: stored.answeredBy?.provider ?? null,
     model: stored.answeredBy?.model ?? null,

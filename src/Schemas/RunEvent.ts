@@ -109,7 +109,8 @@ export const withoutVoid = (state: Told, answers: number): Told => ({
   answers: state.answers.slice(0, answers)
 })
 
-const stride = 1_000_000
+/** How many ids each execution has for itself. */
+export const stride = 1_000_000
 
 /**
  * For the execution of this epoch, after others. What the one before it told last may not have been kept, so

@@ -3,12 +3,12 @@ import type * as Effect from "effect/Effect"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunKind } from "../Schemas/Run.ts"
 
-/** How many runs of a kind are not over: PENDING, RUNNING and WAITING_APPROVAL. */
+/** How many runs of a kind are not over: PENDING and due, RUNNING, and WAITING_APPROVAL. */
 export interface RunCount {
   readonly waiting: number
   readonly running: number
   readonly parked: number
-  /** Since the oldest PENDING one was made, by the clock of the store; 0 where none waits. */
+  /** Since the first of a workspace that waits does so, by the clock of the store; 0 where none waits. */
   readonly oldestWaitingSeconds: number
 }
 

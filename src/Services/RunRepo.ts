@@ -2,12 +2,13 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
-import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
+import type { NotFound, ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
 import type { Batch, Extent, Place, Range } from "../Schemas/Page.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
+import type { RunNotRetryable } from "../Schemas/RunRetry.ts"
 import type { Spent, Usage } from "../Schemas/Usage.ts"
 import type { WorkspaceFilter } from "./Pages.ts"
 
@@ -81,7 +82,8 @@ export class RunRepo extends Context.Service<
      * Stores a PENDING run. With `start` it is RUNNING for that worker at once, and true is answered, if
      * its workspace and its owner have fewer RUNNING ones of its kind than they may, and none waits before it in the
      * workspace. `events` are what the run told already. With `mostPending` it is refused where as many of its kind
-     * wait in the workspace as its plan allows, exactly, also under concurrent creation.
+     * are PENDING in the workspace as its plan allows, exactly, also under concurrent creation. One with `notBefore` is
+     * scheduled: it does not start, is not claimed, and none waits behind it until `makeDue`.
      */
     readonly insert: (
       run: StoredRun,
@@ -115,7 +117,7 @@ export class RunRepo extends Context.Service<
     /**
      * Takes up to `limit` PENDING runs of a kind and makes them RUNNING for the worker. Never more than
      * `perWorkspace` of a workspace are RUNNING, nor `perOwner` of all that one user made, however many claim at the
-     * same time; within a workspace the oldest come first, and workspaces take turns, those with the fewest RUNNING
+     * same time; within a workspace those come first that were made first, of those that are due, and workspaces take turns, those with the fewest RUNNING
      * first. A workspace that another claim is just looking at may be left out, and so may all of its owner.
      */
     readonly claim: (
@@ -159,6 +161,24 @@ export class RunRepo extends Context.Service<
      * is over, or not there.
      */
     readonly cancel: (id: RunId, at: Date) => Effect.Effect<boolean, Unavailable>
+    /**
+     * Makes a task that is FAILED or CANCELLED PENDING again (`Schemas/Run.ts`, `retried`), as it is answered: its steps
+     * are kept, but for an answer that was not whole (`isPutAside`); working time and losses count anew; what nobody
+     * decided about is asked anew; and it tells a `retryEvent`. Of those who do so at the same time one does. With
+     * `mostPending` refused as by `insert`, exactly. Nothing else of it changes.
+     */
+    readonly retry: (
+      id: RunId,
+      at: Date,
+      mostPending?: ByPlan
+    ) => Effect.Effect<StoredRun, NotFound | PlanLimitExceeded | RunNotRetryable | Unavailable>
+    /** In how many milliseconds the first run is due that is scheduled, by the clock of the store; not above 0: it is. */
+    readonly untilDue: Effect.Effect<Option.Option<number>, Unavailable>
+    /**
+     * Lets up to `limit` scheduled runs wait like others that are due, each once, whoever asks: of how many. Waits for
+     * nobody: a run that somebody just writes is left for another time.
+     */
+    readonly makeDue: (limit: number) => Effect.Effect<number, Unavailable>
     /**
      * Hands runs of a worker back, of one kind: all, or these executions alone. PENDING again, for any worker to take;
      * those that are suspect are nobody's, as in `takeOver`. With `crashed` the worker is known to have died with all

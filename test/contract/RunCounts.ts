@@ -67,16 +67,16 @@ export const suite = (it: It) =>
         const idle = yield* read
         assert.deepStrictEqual([idle.task.oldestWaitingSeconds, idle.turn.oldestWaitingSeconds], [0, 0])
         const other = yield* makeWorkspace
-        yield* makeRun(workspaceId, { createdAt: hours(1) })
-        yield* makeRun(other, { createdAt: hours(3) })
-        yield* makeRun(other, { createdAt: hours(2) })
+        yield* makeRun(workspaceId, { createdAt: hours(1), updatedAt: hours(1) })
+        yield* makeRun(other, { createdAt: hours(3), updatedAt: hours(3) })
+        yield* makeRun(other, { createdAt: hours(2), updatedAt: hours(2) })
         yield* makeTurn(yield* makeWorkspace)
         const { task, turn } = yield* read
         assert.strictEqual(Math.floor(task.oldestWaitingSeconds / 3600), 3)
         assert.isAbove(turn.oldestWaitingSeconds, 0)
         yield* claim("w")
         yield* claimTurns
-        yield* makeRun(workspaceId, { createdAt: hours(-1) })
+        yield* makeRun(workspaceId, { createdAt: hours(-1), updatedAt: hours(-1) })
         const later = yield* read
         assert.deepStrictEqual([later.task.oldestWaitingSeconds, later.turn.oldestWaitingSeconds], [0, 0])
         yield* claim("w")

@@ -5,7 +5,7 @@ import type { ApprovalNeeded, HandedBack, OwnershipLost } from "../../Schemas/Ex
 import { givenOf } from "../../Schemas/GivenTool.ts"
 import type { MessageId } from "../../Schemas/Ids.ts"
 import type { InferenceError, PromptMessage } from "../../Schemas/Inference.ts"
-import type { JournalStep } from "../../Schemas/Journal.ts"
+import { firstAnswerOf, type JournalStep } from "../../Schemas/Journal.ts"
 import type { LimitExceeded } from "../../Schemas/Limits.ts"
 import type { ModelChoice } from "../../Schemas/ModelChoice.ts"
 import { boundOf } from "../../Schemas/Policy.ts"
@@ -84,7 +84,7 @@ export class AgentLoop extends Context.Service<
 
       const answer = Effect.fnUntraced(function* (input: LoopInput) {
         const { finished, log, messageId, request } = input
-        const begun = finished.get(0)
+        const begun = firstAnswerOf(finished)
         const toolbox = yield* Toolbox.make(input.access, awaitTool, {
           budget: settings.historyTokens,
           given: begun?.type === "model" ? (begun.given ?? []) : []

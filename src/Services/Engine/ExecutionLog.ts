@@ -4,7 +4,7 @@ import * as Latch from "effect/Latch"
 import * as Semaphore from "effect/Semaphore"
 import type { Unavailable } from "../../Schemas/Errors.ts"
 import { OwnershipLost } from "../../Schemas/Execution.ts"
-import { type JournalStep, spentBy, spentOf } from "../../Schemas/Journal.ts"
+import { answersIn, type JournalStep, spentBy, spentOf } from "../../Schemas/Journal.ts"
 import type { StoredRun } from "../../Schemas/Run.ts"
 import {
   type EventBatch,
@@ -239,11 +239,12 @@ export const open = Effect.fnUntraced(function* (options: Opened) {
     resume: Effect.fnUntraced(function* (steps, workedMillis = 0) {
       worked.resume(workedMillis)
       spent = spentOf(steps.values())
-      const told = pending.voidBehind(spent.modelCalls)
+      const answers = answersIn(steps)
+      const told = pending.voidBehind(answers)
       if (told === undefined) return
       const isOurs = yield* patiently(events.truncate(execution, told.from, told.to))
       if (!isOurs) return yield* new OwnershipLost()
-      pending.forget(spent.modelCalls)
+      pending.forget(answers)
     }),
     emit: (event) => {
       const emitted = Effect.suspend(() => {

@@ -40,6 +40,8 @@ import * as RunLosses from "../../contract/RunLosses.ts"
 import * as RunOwners from "../../contract/RunOwners.ts"
 import * as RunPrune from "../../contract/RunPrune.ts"
 import * as RunRepo from "../../contract/RunRepo.ts"
+import * as RunRetry from "../../contract/RunRetry.ts"
+import * as RunSchedule from "../../contract/RunSchedule.ts"
 import * as RunTakeOver from "../../contract/RunTakeOver.ts"
 import * as RunTurns from "../../contract/RunTurns.ts"
 import * as SealedRepo from "../../contract/SealedRepo.ts"
@@ -69,7 +71,18 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   CronFireRepo: [CronFireRepo, CronLedger],
   ConnectorRepo: [ConnectorRepo],
   ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns, NewestFirst],
-  RunRepo: [RunRepo, RunClaims, RunFairness, RunOwners, RunTakeOver, RunLosses, RunEnds, RunEndsCounted],
+  RunRepo: [
+    RunRepo,
+    RunClaims,
+    RunFairness,
+    RunOwners,
+    RunTakeOver,
+    RunLosses,
+    RunEnds,
+    RunEndsCounted,
+    RunRetry,
+    RunSchedule
+  ],
   RunCounts: [RunCounts],
   RunJournal: [RunJournal, RunTurns],
   RunEventRepo: [RunEvents, RunEventsOfMany, RunPrune],

@@ -18,7 +18,7 @@ export const layer = Layer.effect(
         running: runsOfKind(tables, kind, "RUNNING").length,
         parked: runsOfKind(tables, kind, "WAITING_APPROVAL").length,
         oldestWaitingSeconds:
-          oldest === undefined ? 0 : Math.max(0, at.getTime() - oldest.createdAt.getTime()) / 1000
+          oldest === undefined ? 0 : Math.max(0, at.getTime() - oldest.updatedAt.getTime()) / 1000
       }
     }
 

@@ -33,6 +33,7 @@ import * as NarrowedLists from "./migrations/0028_narrowed_lists.ts"
 import * as IdempotencyKeys from "./migrations/0029_idempotency_keys.ts"
 import * as Policies from "./migrations/0030_policies.ts"
 import * as Usage from "./migrations/0031_usage.ts"
+import * as ScheduledRuns from "./migrations/0033_scheduled_runs.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -72,7 +73,8 @@ const migrations = {
   "0028_narrowed_lists": migration(NarrowedLists.statements),
   "0029_idempotency_keys": migration(IdempotencyKeys.statements),
   "0030_policies": migration(Policies.statements),
-  "0031_usage": migration(Usage.statements)
+  "0031_usage": migration(Usage.statements),
+  "0033_scheduled_runs": migration(ScheduledRuns.statements)
 }
 
 /** The number of the last one. */

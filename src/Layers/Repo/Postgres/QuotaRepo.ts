@@ -23,7 +23,7 @@ export const layer = Layer.effect(
         const others: Partial<Record<Quota, Fragment>> = {
           memoryBytes: kept("memoryEntries", "bytes"),
           // Of the two queues the fuller one.
-          pendingRuns: sql`(select max(queued) from run_slots where workspace_id = ${workspaceId})`,
+          pendingRuns: sql`(select max(queued + scheduled) from run_slots where workspace_id = ${workspaceId})`,
           workspacesOwned: countOwned(sql, userId),
           tokens: countTokens(sql, userId, now)
         }

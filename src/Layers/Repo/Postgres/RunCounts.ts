@@ -25,10 +25,10 @@ export const layer = Layer.effect(
     // what is not over. Parked runs have none: they are found by what they wait for.
     const statement = sql`
       with waiting as (
-        select s.kind, sum(s.queued) as waiting, min(oldest.created_at) as since
+        select s.kind, sum(s.queued) as waiting, min(oldest.updated_at) as since
         from run_slots s left join lateral (
-          select created_at from runs
-          where workspace_id = s.workspace_id and status = 'PENDING' and kind = s.kind
+          select updated_at from runs
+          where workspace_id = s.workspace_id and status = 'PENDING' and not_before is null and kind = s.kind
           order by created_at, id limit 1
         ) oldest on true
         where s.is_waiting and s.queued > 0 group by s.kind

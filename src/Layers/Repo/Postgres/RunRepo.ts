@@ -7,11 +7,13 @@ import { isReadable } from "./Removed.ts"
 import { firstRow } from "./Rows.ts"
 import { runColumns } from "./RunColumns.ts"
 import * as Claims from "./RunRepo/Claims.ts"
+import * as Due from "./RunRepo/Due.ts"
 import * as Ends from "./RunRepo/Ends.ts"
 import * as Insert from "./RunRepo/Insert.ts"
 import * as Lists from "./RunRepo/Lists.ts"
 import * as Losses from "./RunRepo/Losses.ts"
 import * as Prune from "./RunRepo/Prune.ts"
+import * as Retry from "./RunRepo/Retry.ts"
 import * as Totals from "./RunRepo/Totals.ts"
 
 const storedRun = firstRow(StoredRun)
@@ -29,6 +31,8 @@ export const layer = Layer.effect(
       ...(yield* Ends.make(database)),
       ...Lists.make(database),
       ...Prune.make(database),
+      ...Retry.make(database),
+      ...Due.make(database),
       ...Totals.make(database),
       find: (id) =>
         lookUp(storedRun(sql`select ${runColumns} from runs where id = ${id} and ${isReadable(sql, id)}`))

@@ -8,7 +8,7 @@ import { unlessGone } from "../Named.ts"
 import { inOrder } from "../Order.ts"
 import { isLatest, keepEvents, type Tables } from "../Store.ts"
 import { moment } from "./Moment.ts"
-import { runsOf, runsOfKind } from "./Ordered.ts"
+import { isScheduled, pendingOf, runsOf, runsOfKind } from "./Ordered.ts"
 import { servedKey, start } from "./Start.ts"
 
 const noLimit = Number.POSITIVE_INFINITY
@@ -65,10 +65,14 @@ const hasRoom = (tables: Tables, run: StoredRun, { perOwner, perWorkspace }: Sha
 }
 
 /** The plan that allows no more runs of this kind to wait in the workspace. */
-const fullPlan = (tables: Tables, run: StoredRun, mostPending: ByPlan | undefined): Plan | undefined => {
+export const fullPlan = (
+  tables: Tables,
+  run: StoredRun,
+  mostPending: ByPlan | undefined
+): Plan | undefined => {
   const plan = tables.workspaces.get(run.workspaceId)?.plan
   if (mostPending === undefined || plan === undefined) return
-  const waiting = runsOf(tables, run.workspaceId, kindOf(run), "PENDING").length
+  const waiting = pendingOf(tables, run.workspaceId, kindOf(run)).length
   return isFull(waiting, plan, mostPending) ? plan : undefined
 }
 
@@ -77,7 +81,7 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "insert" | "claim
   insert: (run, claimant, batches, mostPending) =>
     Effect.flatMap(moment, (at) =>
       unlessGone(tables, run, () => {
-        const starts = claimant !== undefined && hasRoom(tables, run, claimant)
+        const starts = claimant !== undefined && !isScheduled(run) && hasRoom(tables, run, claimant)
         const full = starts ? undefined : fullPlan(tables, run, mostPending)
         if (full !== undefined) return quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null)
         tables.runs.set(run.id, run)

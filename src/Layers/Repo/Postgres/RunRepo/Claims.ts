@@ -47,7 +47,7 @@ const fairly = (
       from ready o cross join lateral (
         select id, created_at, row_number() over (order by created_at, id) as place from (
           select id, created_at from runs
-          where workspace_id = o.workspace_id and status = 'PENDING' and kind = ${kind}
+          where workspace_id = o.workspace_id and status = 'PENDING' and not_before is null and kind = ${kind}
           order by created_at, id limit greatest(${perWorkspace}::int - o.running, 0)
           for update skip locked
         ) oldest

@@ -62,7 +62,7 @@ export const roomFor = (
   workspace as materialized (
     select id, plan from workspaces where id = ${given.workspaceId} for key share
   ), counts as materialized (
-    select owner_id, queued, queued = 0 and running < ${perWorkspace}::int as is_open from run_slots
+    select owner_id, queued + scheduled as pending, queued = 0 and running < ${perWorkspace}::int as is_open from run_slots
     where workspace_id = (select id from workspace) and kind = ${kind} and not exists (select from gone)
       and ${wanted}
     ${sql.literal(newest)} for update
@@ -71,7 +71,7 @@ export const roomFor = (
     where is_open and (c.owner_id is null or r.running < ${perOwner}::int)
   ), full_plan as materialized (
     select plan from workspace, counts
-    where not exists (select from room) and queued >= ${mostOf(sql, mostPending)}
+    where not exists (select from room) and pending >= ${mostOf(sql, mostPending)}
   )`
 }
 
