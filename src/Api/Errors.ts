@@ -11,6 +11,7 @@ import {
   IdempotencyInProgress as IdempotencyInProgressError
 } from "../Schemas/Idempotency.ts"
 import { RunFinished as RunFinishedError } from "../Schemas/Run.ts"
+import { RunNotRetryable as RunNotRetryableError } from "../Schemas/RunRetry.ts"
 
 /** The body of every error response (CONTRACT.md section 2). */
 export const ErrorBody = Schema.Struct({
@@ -97,6 +98,10 @@ export const NotFound = respond(404, { not_found: Errors.NotFound })
 export const AgentInactive = respond(409, { agent_inactive: AgentInactiveError })
 export const ApprovalDecided = respond(409, { approval_decided: ApprovalDecidedError })
 export const RunFinished = respond(409, { run_finished: RunFinishedError })
+export const NotRetryableOrInactive = respond(409, {
+  run_not_retryable: RunNotRetryableError,
+  agent_inactive: AgentInactiveError
+})
 export const BusyOrInactive = respond(409, {
   conversation_busy: ConversationBusyError,
   agent_inactive: AgentInactiveError

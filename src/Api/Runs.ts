@@ -7,7 +7,7 @@ import { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
 import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
 import { RunUsage } from "../Schemas/UsageReport.ts"
 import { Authorization, Validation } from "./Authorization.ts"
-import { NotFound, RateLimited, RunFinished } from "./Errors.ts"
+import { NotFound, NotRetryableOrInactive, RateLimited, RunFinished } from "./Errors.ts"
 import { EventStream, runStream, tells } from "./EventStream.ts"
 import { extension } from "./Extension.ts"
 import { data, listQuery, pathId, wholeNumber } from "./Fields.ts"
@@ -70,6 +70,22 @@ export const Runs = HttpApiGroup.make("runs")
           summary: "Cancel a run",
           description:
             "Cancelling it again changes nothing; 409 once it is COMPLETED or FAILED. Of a chat turn: the answer.",
+          ...extension
+        })
+      ),
+    HttpApiEndpoint.post("retry", "/api/runs/:id/retry", {
+      params: { id: pathId<RunId>() },
+      success: data(RunDetail),
+      error: [NotFound, NotRetryableOrInactive]
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Make a FAILED or CANCELLED task go on",
+          description:
+            "It is PENDING again, and goes on behind its last finished step: none is done again. Only an answer of the " +
+            "model that was cut off is asked for anew. 409 for one that is not over, COMPLETED, a chat turn, or so old " +
+            "that its steps are forgotten; of those who retry it at the same time one does.",
           ...extension
         })
       ),

@@ -18,7 +18,9 @@ export const Tasks = HttpApiGroup.make("tasks")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Send a task to an agent",
-          description: "Creates a PENDING run, which is then executed in the background."
+          description:
+            "Creates a PENDING run, which is then executed in the background: at once, or with `runAt` (a time stamp with " +
+            "its offset, up to a year ahead) as soon as it is due."
         })
       )
   )

@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import { CronFireRepo } from "../Services/CronFireRepo.ts"
+import { RunRepo } from "../Services/RunRepo.ts"
 import { Scheduler } from "../Services/Scheduler.ts"
 import { Signals } from "../Services/Signals.ts"
 import * as Fires from "./Scheduler/Fires.ts"
@@ -13,6 +14,7 @@ import * as Fires from "./Scheduler/Fires.ts"
 const pollMillis = 30_000
 /** How soon a due job is looked at again that somebody else was just handling. */
 const heldMillis = 50
+const dueAtOnce = 200
 const firstRetryMillis = 250
 const lastRetryMillis = 5_000
 const forgetMillis = 60_000
@@ -21,7 +23,7 @@ const pauseMillis = 20
 
 /**
  * The fiber that fires cron jobs: it sleeps until the earliest is due, by the clock of the store and not of this
- * process, and wakes when one is made or changed on any node. A store that is away stops nothing: it is tried
+ * process, and wakes when one is made or changed on any node. Another does the same with runs that are scheduled. A store that is away stops nothing: it is tried
  * again, and what came due meanwhile is made up. What was missed is recorded beside it, and the ledger is
  * kept short.
  */
@@ -30,7 +32,9 @@ export const layer = Layer.effectDiscard(
     const repo = yield* CronFireRepo
     const scheduler = yield* Scheduler
     const signals = yield* Signals
+    const runs = yield* RunRepo
     const changed = yield* Latch.make(false)
+    const scheduled = yield* Latch.make(false)
     const missed = yield* Latch.make(true)
 
     /** For ever, with growing pauses while it fails. */
@@ -51,22 +55,38 @@ export const layer = Layer.effectDiscard(
       )
     }
 
-    const signalled = Effect.andThen(changed.await, Effect.asVoid(changed.close))
-    const waitFor = (millis: number) => signalled.pipe(Effect.timeoutOption(millis), Effect.asVoid)
+    /** Until it is due, or something may be due sooner. */
+    const waitFor = (latch: Latch.Latch, millis: number) =>
+      Effect.andThen(latch.await, latch.close).pipe(
+        Effect.timeoutOption(Math.min(Math.ceil(millis), pollMillis)),
+        Effect.asVoid
+      )
 
     yield* (yield* signals.subscribe).pipe(
-      Stream.runForEach((signal) => (signal.type === "cron" ? changed.open : Effect.void)),
+      Stream.runForEach((signal) =>
+        signal.type === "cron" ? Effect.andThen(changed.open, scheduled.open) : Effect.void
+      ),
       Effect.forkScoped
     )
     yield* persistently(
       "cron jobs not fired",
       Effect.gen(function* () {
         const until = Option.getOrElse(yield* repo.untilDue, () => pollMillis)
-        if (until > 0) return yield* waitFor(Math.min(Math.ceil(until), pollMillis))
+        if (until > 0) return yield* waitFor(changed, until)
         const fired = yield* scheduler.fireDue
         yield* missed.open
         // Others hold what is left, or it is not due yet by a breath.
         yield* fired === 0 ? Effect.sleep(heldMillis) : Effect.yieldNow
+      })
+    )
+    yield* persistently(
+      "scheduled runs not made due",
+      Effect.gen(function* () {
+        const until = Option.getOrElse(yield* runs.untilDue, () => pollMillis)
+        if (until > 0) return yield* waitFor(scheduled, until)
+        const due = yield* runs.makeDue(dueAtOnce)
+        if (due > 0) return yield* signals.publish({ type: "runs", kind: "task" })
+        yield* Effect.sleep(heldMillis)
       })
     )
     yield* persistently(

@@ -43,7 +43,8 @@ export class Engine extends Context.Service<
      * asked to make it RUNNING here, and answers whether it did; then it begins at once, its events go to
      * `listener`, and true is answered. Else it waits, and all nodes are told. Not interruptible: what was stored
      * gets one or the other. Where it was stored and the answer of the store is lost, its lease ends first. Within a
-     * transaction it waits, and nodes are told with the commit: none begins before.
+     * transaction it waits, and nodes are told with the commit: none begins before. A run that is not to begin before
+     * a time (`notBefore`) is stored alone: when it is due it waits like any other.
      */
     readonly submit: <E, R>(
       run: StoredRun,
@@ -74,6 +75,12 @@ export class Engine extends Context.Service<
         listener?: EventListener
       ) {
         const kind = kindOf(run)
+        if (run.notBefore !== null) {
+          yield* store()
+          // It may be due before all others that are.
+          yield* signals.publish({ type: "cron" })
+          return false
+        }
         const local = (yield* transaction.isOpen) ? undefined : yield* executors.local(kind)
         const reserved = local?.reserve(1) ?? 0
         if (local === undefined || reserved === 0) {

@@ -28,10 +28,13 @@ import {
   toRun,
   toRunDetail
 } from "../Schemas/Run.ts"
+import { runAtProblem } from "../Schemas/RunAt.ts"
 import type { NumberedEvent } from "../Schemas/RunEvent.ts"
+import { RunNotRetryable, retryProblem } from "../Schemas/RunRetry.ts"
 import type { Caller } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
+import { AgentRepo } from "./AgentRepo.ts"
 import { audited } from "./Audited.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
@@ -51,7 +54,7 @@ import { Signals } from "./Signals.ts"
 export class Runs extends Context.Service<
   Runs,
   {
-    /** Stores a PENDING run: once this has succeeded, it will be executed. */
+    /** Stores a PENDING run: once this has succeeded, it will be executed, not before `runAt`. */
     readonly create: (
       user: User,
       input: CreateTask
@@ -72,6 +75,17 @@ export class Runs extends Context.Service<
      * again changes nothing.
      */
     readonly cancel: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | RunFinished | Unavailable>
+    /**
+     * Makes a task that is FAILED or CANCELLED go on behind its last step, as `RunRepo.retry` has it: PENDING, as it is
+     * answered. Of those who do so at the same time one does, and the others are refused.
+     */
+    readonly retry: (
+      user: User,
+      id: RunId
+    ) => Effect.Effect<
+      RunDetail,
+      AgentInactive | NotFound | PlanLimitExceeded | RunNotRetryable | Unavailable
+    >
     /**
      * What a run or chat turn told behind the event `after`, and then what it tells, as `RunEvents` has it, for as
      * long as `Readers` lets the caller read; none behind its end. `after` is 0 for all.
@@ -113,8 +127,8 @@ export class Runs extends Context.Service<
       const listOf = yield* makeListOf
       const ofJob = yield* makeOfJob
       const readers = yield* Readers
+      const { cancel, retry } = yield* makeEnds
       const runEvents = yield* RunEvents
-      const signals = yield* Signals
 
       const visible = Effect.fnUntraced(function* (user: User, id: RunId) {
         return yield* access.visible(user, "run", yield* repo.find(id))
@@ -135,8 +149,11 @@ export class Runs extends Context.Service<
           yield* Effect.fromResult(requireActive(agent))
           const refusal = yield* inference.refusal(modelChoice(input.workspaceId, agent, input))
           if (refusal !== undefined) return yield* new InvalidInput({ error: refusal })
+          const at = yield* now
+          const problem = runAtProblem(input, at)
+          if (problem !== undefined) return yield* new InvalidInput({ error: problem })
           const id = yield* ids.make<RunId>("run")
-          const run = runOfTask(input, { id, agent, at: yield* now })
+          const run = runOfTask(input, { id, agent, at })
           return yield* orUnknown(submit(run, audited("run.create", run)))
         }),
         createOfJob: Effect.fn("Runs.createOfJob")((user, id) =>
@@ -151,19 +168,8 @@ export class Runs extends Context.Service<
         get: Effect.fnUntraced(function* (user, id) {
           return yield* detail(yield* visible(user, id))
         }),
-        cancel: Effect.fnUntraced(function* (user, id) {
-          const found = yield* visible(user, id)
-          const cancelled = yield* repo.cancel(id, yield* now).pipe(audited("run.cancel", found))
-          if (cancelled) {
-            yield* signals.publish({ type: "run", id })
-            yield* signals.publish({ type: "runs" })
-          }
-          const run = yield* visible(user, id)
-          if (run.status !== "CANCELLED") {
-            return yield* new RunFinished({ error: `the run is over: ${run.status}` })
-          }
-          return yield* detail(run)
-        }),
+        cancel: (user, id) => Effect.flatMap(cancel(user, id), detail),
+        retry: (user, id) => Effect.flatMap(retry(user, id), detail),
         events: Effect.fnUntraced(function* (caller, id, after) {
           const run = yield* visible(caller, id)
           if (yield* runEvents.isBehindEnd(run, after)) return Option.none()
@@ -221,6 +227,41 @@ const makeOfJob = Effect.gen(function* () {
     const agentPolicy = agent?.policy ?? null
     return runOfJob({ ...job, agentPolicy }, yield* ids.make<RunId>("run"), yield* now)
   })
+})
+
+/** Ends a run, or makes it go on, and wakes whoever executes or reads it. */
+const makeEnds = Effect.gen(function* () {
+  const access = yield* Access
+  const agents = yield* AgentRepo
+  const repo = yield* RunRepo
+  const { quotas } = yield* Settings
+  const signals = yield* Signals
+
+  const visible = Effect.fnUntraced(function* (user: User, id: RunId) {
+    return yield* access.visible(user, "run", yield* repo.find(id))
+  })
+  const tell = (id: RunId) =>
+    Effect.andThen(signals.publish({ type: "run", id }), signals.publish({ type: "runs" }))
+
+  return {
+    cancel: Effect.fnUntraced(function* (user: User, id: RunId) {
+      const found = yield* visible(user, id)
+      if (yield* repo.cancel(id, yield* now).pipe(audited("run.cancel", found))) yield* tell(id)
+      const run = yield* visible(user, id)
+      if (run.status === "CANCELLED") return run
+      return yield* new RunFinished({ error: `the run is over: ${run.status}` })
+    }),
+    retry: Effect.fnUntraced(function* (user: User, id: RunId) {
+      const found = yield* visible(user, id)
+      const problem = retryProblem(found, false)
+      if (problem !== undefined) return yield* new RunNotRetryable({ error: problem })
+      const agent = found.agentId === null ? null : Option.getOrNull(yield* agents.find(found.agentId))
+      yield* Effect.fromResult(requireActive(agent))
+      const run = yield* repo.retry(id, yield* now, quotas.pendingRuns).pipe(audited("run.retry", found))
+      yield* tell(id)
+      return run
+    })
+  }
 })
 
 const isGone = ({ _tag }: { readonly _tag: string }) => _tag === "ReferenceGone" || _tag === "InvalidInput"

@@ -7,8 +7,8 @@ import { RunId, UserId } from "../Schemas/Ids.ts"
 
 /**
  * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one.
- * `watch`: somebody reads the events of these. `events`: they told more. `cron`: a cron job may be due sooner than it
- * was.
+ * `watch`: somebody reads the events of these. `events`: they told more. `cron`: a cron job, or a
+ * scheduled run, may be due sooner than any was.
  * `rights`: this user may do less than before, or other things; the database says so itself (migration 27).
  */
 export const Signal = Schema.Union([

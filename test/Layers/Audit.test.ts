@@ -59,6 +59,7 @@ const rows: Readonly<Record<string, Row>> = {
   "providerKeys.create": create("provider_key.create", { name: "k", provider: "offline", model: "m" }),
   "providerKeys.remove": { action: "provider_key.delete", id: "providerKey" },
   "runs.cancel": { action: "run.cancel", id: "run" },
+  "runs.retry": { action: "run.retry", id: "run" },
   "session.start": { action: "session.start", target: () => "" },
   "session.end": { action: "session.end", target: () => "" },
   "tasks.create": create("run.create", { prompt: "p" }),

@@ -65,6 +65,7 @@ export const bodies: Readonly<Record<string, Json>> = {
   "connectors.check": {},
   "tasks.create": { prompt: "p" },
   "runs.cancel": {},
+  "runs.retry": {},
   "approvals.decide": { decision: "approve" },
   "chat.send": { content: "hello" },
   "memory.upsert": { key: "k", value: "changed" },

@@ -26,6 +26,7 @@ export const layer = HttpApiBuilder.group(
       get: ({ params }) => data((user) => runs.get(user, params.id)),
       usage: ({ params }) => data((user) => usage.ofRun(user, params.id)),
       cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),
+      retry: ({ params }) => data((user) => runs.retry(user, params.id)),
       events: ({ headers, params }) => {
         const after = headers["last-event-id"] ?? 0
         return Effect.flatMap(
