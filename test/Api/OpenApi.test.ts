@@ -43,6 +43,7 @@ const errorCodes = [
   "409 agent_inactive",
   "409 approval_decided",
   "409 run_finished",
+  "409 run_not_retryable",
   "409 idempotency_conflict",
   "409 idempotency_in_progress",
   "429 rate_limited",

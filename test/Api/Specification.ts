@@ -238,7 +238,8 @@ export const endpoints: ReadonlyArray<EndpointRow> = [
       selectedModel: nullable(text(1, 200)),
       providerKeyId: reference,
       connectorIds: { type: "texts", sample: [] },
-      autonomyLevel: { type: "text", values: ["supervised", "semi-autonomous", "autonomous"] }
+      autonomyLevel: { type: "text", values: ["supervised", "semi-autonomous", "autonomous"] },
+      runAt: { type: "text", nullable: true, sample: "2026-11-20T08:00:00.000Z", ofLength: () => null }
     },
     returns: "Run"
   },

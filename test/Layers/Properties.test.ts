@@ -95,6 +95,7 @@ class World extends Context.Service<
           conversationId: null,
           schedule: "@daily",
           timezone: "Europe/Berlin",
+          runAt: "2026-11-20T08:00:00.000Z",
           after: "2026-11-20T08:00:00.000Z",
           baseUrl: "http://127.0.0.1:11434/v1",
           email: friend.user.email

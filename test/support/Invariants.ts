@@ -23,7 +23,9 @@ export const problems = ({ eventMillis, journalMillis, perOwner, perWorkspace, t
     const sql = yield* PgClient
     const found = yield* sql<{ problem: string }>`
       with counted as (
-        select w.id, w.created_by, k.kind, count(r.id) filter (where r.status = 'PENDING')::int as queued,
+        select w.id, w.created_by, k.kind,
+          count(r.id) filter (where r.status = 'PENDING' and r.not_before is null)::int as queued,
+          count(r.id) filter (where r.status = 'PENDING' and r.not_before is not null)::int as scheduled,
           count(r.id) filter (where r.status = 'RUNNING')::int as running
         from workspaces w cross join (values ('task'), ('turn')) k (kind)
         left join runs r on r.workspace_id = w.id and r.kind = k.kind group by w.id, k.kind
@@ -37,7 +39,8 @@ export const problems = ({ eventMillis, journalMillis, perOwner, perWorkspace, t
       select format('run_slots: %s counts %s %ss waiting and %s running, and has %s and %s', s.workspace_id, s.queued,
         s.kind, s.running, c.queued, c.running) as problem
       from counted c full join run_slots s on s.workspace_id = c.id and s.kind = c.kind
-      where (s.queued, s.running, s.owner_id) is distinct from (c.queued, c.running, c.created_by)
+      where (s.queued, s.scheduled, s.running, s.owner_id)
+        is distinct from (c.queued, c.scheduled, c.running, c.created_by)
       union all
       select format('limit: %s %ss are running in %s', running, kind, id) from counted
       where running > case kind when 'task' then ${perWorkspace}::int else ${turnsPerWorkspace}::int end

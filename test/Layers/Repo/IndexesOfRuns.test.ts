@@ -29,7 +29,7 @@ const suite = () =>
       {
         what: "the claim of runs",
         table: "runs",
-        index: "runs_queued",
+        index: "runs_waiting",
         call: Effect.flatMap(RunRepo, (runs) => runs.claim({ ...claimant, limit: 4, perWorkspace: 8 }))
       },
       {
@@ -93,6 +93,24 @@ const suite = () =>
         call: Effect.flatMap(RunRepo, (runs) => runs.cancel(execution.id, new Date()))
       },
       {
+        what: "the retry of a run",
+        table: "runs",
+        index: "runs_pkey",
+        call: Effect.flatMap(RunRepo, (runs) => Effect.exit(runs.retry(execution.id, new Date())))
+      },
+      {
+        what: "the look for when a scheduled run is due",
+        table: "runs",
+        index: "runs_scheduled",
+        call: Effect.flatMap(RunRepo, (runs) => runs.untilDue)
+      },
+      {
+        what: "the look for scheduled runs that are due",
+        table: "runs",
+        index: "runs_scheduled",
+        call: Effect.flatMap(RunRepo, (runs) => runs.makeDue(200))
+      },
+      {
         what: "the pruning of runs",
         table: "runs",
         index: "runs_over",
@@ -106,7 +124,7 @@ const suite = () =>
       },
       ...(
         [
-          ["runs", "runs_queued"],
+          ["runs", "runs_waiting"],
           // Parked runs, by the approvals that wait: from any other side they are found without it.
           ["runs", "runs_pkey"],
           // What is being executed is in two.

@@ -31,6 +31,9 @@ const seed = Effect.gen(function* () {
       case when n % 3 = 2 then now() end
     from ${each}`
   yield* sql`
+    insert into runs (id, workspace_id, status, prompt, autonomy_level, attempts, created_at, updated_at, not_before)
+    select 'run_later_' || n, 'w', 'PENDING', 'p', 'supervised', 0, now(), now(), now() + interval '1 day' from ${each}`
+  yield* sql`
     insert into approvals (id, workspace_id, run_id, tool_call_id, tool, arguments, fingerprint, status, created_at,
       expires_at)
     select 'appr_' || n, 'w', 'run_' || n, 'call', 'tool', '{}', 'f', 'PENDING', now(), now() + interval '1 hour'
@@ -66,6 +69,11 @@ const suite = () =>
         what: "for runs that wait",
         call: Effect.flatMap(RunRepo, (repo) => repo.claim({ ...claimant, perWorkspace: 8, perOwner: 8 }))
       },
+      {
+        what: "for when a scheduled run is due",
+        call: Effect.flatMap(RunRepo, (repo) => repo.untilDue)
+      },
+      { what: "for scheduled runs that are due", call: Effect.flatMap(RunRepo, (repo) => repo.makeDue(200)) },
       {
         what: "for runs whose worker is gone",
         call: Effect.flatMap(RunRepo, (repo) => repo.takeOver({ ...claimant, maxCrashes: 3 }))

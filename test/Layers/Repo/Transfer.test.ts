@@ -57,8 +57,9 @@ const moves = (from: Node, to: Node) =>
       assert.deepStrictEqual(after.rows, content.rows)
       assert.deepStrictEqual(after.schema, before.schema)
       const slots = yield* sql`
-        select workspace_id, kind, queued, running from run_slots
-        except select w.id, k.kind, count(r.id) filter (where r.status = 'PENDING'),
+        select workspace_id, kind, queued, scheduled, running from run_slots
+        except select w.id, k.kind, count(r.id) filter (where r.status = 'PENDING' and r.not_before is null),
+          count(r.id) filter (where r.status = 'PENDING' and r.not_before is not null),
           count(r.id) filter (where r.status = 'RUNNING')
         from workspaces w cross join (values ('task'), ('turn')) k (kind)
         left join runs r on r.workspace_id = w.id and r.kind = k.kind group by 1, 2`
