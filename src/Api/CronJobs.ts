@@ -2,6 +2,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { BackfillCronJob, CronBackfill, CronBackfillState } from "../Schemas/CronBackfill.ts"
 import { CronFire } from "../Schemas/CronFire.ts"
 import { CreateCronJob, CronJob, CronJobMaker, PreviewSchedule, UpdateCronJob } from "../Schemas/CronJob.ts"
 import { CronJobId } from "../Schemas/Ids.ts"
@@ -100,7 +101,7 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
       OpenApi.annotations({
         summary: "List what became of the slots of a cron job, newest first",
         description:
-          "`outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off.",
+          "`outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off, `backfilled` was made up afterwards.",
         transform: pages.transform,
         ...extension
       })
@@ -125,6 +126,43 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
       OpenApi.annotations({
         summary: "Replace the policy of a cron job",
         description: `The whole of it: what is absent is unset. ${policyChanges}`,
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.post("backfill", "/api/cron-jobs/:id/backfill", {
+      params: { id: pathId<CronJobId>() },
+      payload: BackfillCronJob,
+      success: data(CronBackfill),
+      error: [NotFound, AgentInactive]
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Make up slots of a cron job",
+          description:
+            "Of the slots from `from` on and before `to`, 1,000 at most, those that were `missed` get a run, or with `only: all` each instant of the schedule that had none, whatever the reason: one run each at most, whatever is asked again. The oldest begins first, the next when no run of the job is active, also while the job is off. `to` may not be in the future, nor `from` before what the ledger keeps.",
+          ...extension
+        })
+      ),
+    HttpApiEndpoint.get("backfillState", "/api/cron-jobs/:id/backfill", {
+      params: { id: pathId<CronJobId>() },
+      success: data(CronBackfillState),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read how many slots of a cron job wait to be made up",
+        description: "The runs that were made for others have `cronJobId` and are in the ledger.",
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.delete("cancelBackfill", "/api/cron-jobs/:id/backfill", {
+      params: { id: pathId<CronJobId>() },
+      success: removed,
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Make up no more slots of a cron job",
+        description: "What still waits gets no run; a run that was made goes on.",
         ...extension
       })
     ),

@@ -12,6 +12,7 @@ import * as Fires from "./Scheduler/Fires.ts"
 
 /** The safety net for a lost signal. */
 const pollMillis = 30_000
+const atRest = { what: "slot", millis: pollMillis } as const
 /** How soon a due job is looked at again that somebody else was just handling. */
 const heldMillis = 50
 const dueAtOnce = 200
@@ -23,9 +24,9 @@ const pauseMillis = 20
 
 /**
  * The fiber that fires cron jobs: it sleeps until the earliest is due, by the clock of the store and not of this
- * process, and wakes when one is made or changed on any node. Another does the same with runs that are scheduled. A store that is away stops nothing: it is tried
- * again, and what came due meanwhile is made up. What was missed is recorded beside it, and the ledger is
- * kept short.
+ * process, and wakes when one is made or changed on any node. Another does the same with runs that are scheduled. A
+ * store that is away stops nothing: it is tried again, and what came due meanwhile is made up. So are slots that
+ * somebody asked to be made up, one by one. What was missed is recorded beside it, and the ledger is kept short.
  */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -71,12 +72,13 @@ export const layer = Layer.effectDiscard(
     yield* persistently(
       "cron jobs not fired",
       Effect.gen(function* () {
-        const until = Option.getOrElse(yield* repo.untilDue, () => pollMillis)
-        if (until > 0) return yield* waitFor(changed, until)
-        const fired = yield* scheduler.fireDue
-        yield* missed.open
+        const { millis, what } = Option.getOrElse(yield* repo.untilDue, () => atRest)
+        if (millis > 0) return yield* waitFor(changed, millis)
+        const handled = yield* what === "slot"
+          ? Effect.tap(scheduler.fireDue, missed.open)
+          : scheduler.backfillDue
         // Others hold what is left, or it is not due yet by a breath.
-        yield* fired === 0 ? Effect.sleep(heldMillis) : Effect.yieldNow
+        yield* handled === 0 ? Effect.sleep(heldMillis) : Effect.yieldNow
       })
     )
     yield* persistently(

@@ -14,6 +14,9 @@ export type AuditAction =
   | "connector.update"
   | "connector.delete"
   | "conversation.delete"
+  /** Slots of it are to be made up, or no more. */
+  | "cron_job.backfill"
+  | "cron_job.cancel_backfill"
   | "cron_job.create"
   | "cron_job.update"
   | "cron_job.delete"

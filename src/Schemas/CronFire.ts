@@ -6,8 +6,8 @@ import { newRun, type StoredRun } from "./Run.ts"
 import { type Instants, instantsOf } from "./Schedule.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** What became of a slot (CONTRACT.md section 6). */
-export const FireOutcome = Schema.Literals(["fired", "overlap", "missed", "agent_inactive"])
+/** What became of a slot (CONTRACT.md section 6, and 11 of `backfilled`). */
+export const FireOutcome = Schema.Literals(["fired", "overlap", "missed", "agent_inactive", "backfilled"])
 export type FireOutcome = typeof FireOutcome.Type
 
 /** A slot in the ledger; `firedAt` is when it was handled, by the clock of the store. */
@@ -49,6 +49,13 @@ export const DueJob = Schema.Struct({
 })
 export type DueJob = typeof DueJob.Type
 
+/** What is due next, or was: a slot of a schedule, or the look at what waits to be made up. */
+export const NextDue = Schema.Struct({ what: Schema.Literals(["slot", "backfill"]), millis: Schema.Finite })
+export type NextDue = typeof NextDue.Type
+
+/** While slots wait to be made up they are looked at that often: not every store tells of the end of a run. */
+export const backfillLookMillis = 1_000
+
 /** Missed slots that are still to be recorded: those of the schedule from `from` on, before `until`. */
 export const Backlog = Schema.Struct({
   cronJobId: CronJobId,
@@ -63,7 +70,7 @@ export type Backlog = typeof Backlog.Type
 export interface FirePlan {
   readonly job: DueJob
   readonly slot: Date
-  readonly outcome: Exclude<FireOutcome, "missed">
+  readonly outcome: Exclude<FireOutcome, "backfilled" | "missed">
   readonly backlog: Backlog | null
   /** Null: the schedule has no further instant, and the job is never due again. */
   readonly nextFireAt: Date | null

@@ -1,7 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { Backlog, DueJob, FireOutcome, StoredFire } from "../Schemas/CronFire.ts"
+import type { Backlog, DueJob, FireOutcome, NextDue, StoredFire } from "../Schemas/CronFire.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { CronJobId, RunId } from "../Schemas/Ids.ts"
 import type { StoredRun } from "../Schemas/Run.ts"
@@ -32,8 +32,11 @@ export class CronFireRepo extends Context.Service<
   {
     /** Now, by the clock of the store. */
     readonly now: Effect.Effect<Date, Unavailable>
-    /** Milliseconds until the earliest job is due, 0 or less if one is; none if no job is ever due. */
-    readonly untilDue: Effect.Effect<Option.Option<number>, Unavailable>
+    /**
+     * Milliseconds until the earliest job is due, 0 or less if one is, or until what waits to be made up is looked at: at
+     * most `backfillLookMillis`. A slot that is due comes before that. None if there is neither.
+     */
+    readonly untilDue: Effect.Effect<Option.Option<NextDue>, Unavailable>
     /**
      * Up to `limit` due jobs, the longest due first, and the moment. Until the surrounding transaction ends,
      * nobody else gets or changes them, nor switches their agents on or off. A job that somebody else has

@@ -40,7 +40,8 @@ export class CronJobRepo extends Context.Service<
     ) => Effect.Effect<boolean, Unavailable>
     /**
      * Switches off what is on of the jobs that a user answers for, in a workspace or null in all. A job that is being
-     * fired is waited for, and no slot comes after it. To be called when the user is taken out: jobs are locked last.
+     * fired is waited for, and no slot comes after it, also none of those that wait to be made up, of all jobs of the
+     * user. To be called when the user is taken out: jobs are locked last.
      */
     readonly stopOf: (
       maker: { readonly userId: UserId; readonly workspaceId: WorkspaceId | null },

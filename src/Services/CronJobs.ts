@@ -3,7 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import type { AgentInactive } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
+import type { BackfillCronJob, CronBackfill, CronBackfillState } from "../Schemas/CronBackfill.ts"
 import { type CronFire, toCronFire } from "../Schemas/CronFire.ts"
 import {
   type CreateCronJob,
@@ -32,6 +34,7 @@ import { Access, notMember } from "./Access.ts"
 import { audited } from "./Audited.ts"
 import { CronFireRepo } from "./CronFireRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
+import { makeBackfills } from "./CronJobs/Backfills.ts"
 import { makeChanges } from "./CronJobs/Changes.ts"
 import { instants } from "./CronJobs/Instants.ts"
 import { now } from "./CurrentTime.ts"
@@ -65,6 +68,22 @@ export class CronJobs extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<CronFire>, NotFound | Unavailable>
     /** With its ledger; its runs stay, without a job. */
     readonly remove: (user: User, id: CronJobId) => Effect.Effect<void, NotFound | Unavailable>
+    /**
+     * Has slots of a range made up (section 11): each gets one run at most, whatever was done before, the oldest first,
+     * and the next when no run of the job is active, also while the job is off. Whoever asks the same again has nothing
+     * more queued. Refuses a range that has too many slots, that lies in the future, or that the ledger does not keep.
+     */
+    readonly backfill: (
+      user: User,
+      id: CronJobId,
+      input: BackfillCronJob
+    ) => Effect.Effect<CronBackfill, AgentInactive | InvalidInput | NotFound | Unavailable>
+    readonly backfillState: (
+      user: User,
+      id: CronJobId
+    ) => Effect.Effect<CronBackfillState, NotFound | Unavailable>
+    /** What waits to be made up gets no run; runs that were made go on. Again it changes nothing. */
+    readonly cancelBackfill: (user: User, id: CronJobId) => Effect.Effect<void, NotFound | Unavailable>
     /** Who answers for it, and whether it was stopped because of that one. */
     readonly maker: (user: User, id: CronJobId) => Effect.Effect<CronJobMaker, NotFound | Unavailable>
     /**
@@ -103,6 +122,7 @@ export class CronJobs extends Context.Service<
       const { quotas } = yield* Settings
       const signals = yield* Signals
       const workspaces = yield* WorkspaceRepo
+      const backfills = yield* makeBackfills
       const changes = yield* makeChanges
 
       const visible = Effect.fnUntraced(function* (user: User, id: CronJobId) {
@@ -146,6 +166,7 @@ export class CronJobs extends Context.Service<
           const profile = yield* workspaces.profile(job.workspaceId, job.createdBy)
           return toCronJobMaker(job, Option.getOrUndefined(profile))
         }),
+        ...backfills,
         ...changes,
         preview: Effect.fnUntraced(function* (input) {
           const after = input.after ?? (yield* now)

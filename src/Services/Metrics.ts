@@ -175,7 +175,7 @@ export const begin: Effect.Effect<void> = Effect.gen(function* () {
     yield* countEnds("task", status, 0)
     yield* countEnds("turn", status, 0)
   }
-  for (const outcome of ["fired", "overlap", "missed", "agent_inactive"]) {
+  for (const outcome of ["fired", "overlap", "missed", "agent_inactive", "backfilled"]) {
     yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 0)
   }
   yield* Metric.update(rightsRefused, 0)

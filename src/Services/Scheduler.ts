@@ -15,6 +15,12 @@ export class Scheduler extends Context.Service<
      * left to `recordMissed`. How many jobs were handled; none: no more were due, or others hold them.
      */
     readonly fireDue: Effect.Effect<number, Unavailable>
+    /**
+     * Looks at up to one batch of jobs of which slots wait to be made up, and has the oldest of each run where no run of
+     * the job is active: it is in the ledger with its run, and waits no longer, or none of that. How many jobs were
+     * looked at; none as above.
+     */
+    readonly backfillDue: Effect.Effect<number, Unavailable>
     /** Records one batch of the missed slots of one job. False: nothing was left to record. */
     readonly recordMissed: Effect.Effect<boolean, Unavailable>
     /** Removes one batch of what the ledger keeps no longer. False: nothing more was that old. */

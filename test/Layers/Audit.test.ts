@@ -8,6 +8,7 @@ import { Api } from "../../src/Api/Api.ts"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import type { AuditAction, AuditEntry } from "../../src/Schemas/Audit.ts"
+import { now } from "../../src/Services/CurrentTime.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { layerNode } from "../support/Backends.ts"
 import { snapshot } from "../support/Filled.ts"
@@ -52,6 +53,12 @@ const rows: Readonly<Record<string, Row>> = {
   "cronJobs.setPolicy": { action: "cron_job.policy", id: "cronJob", body: () => ({ maxSteps: 1 }) },
   "cronJobs.remove": { action: "cron_job.delete", id: "cronJob" },
   "cronJobs.run": { action: "cron_job.run", id: "cronJob" },
+  "cronJobs.backfill": {
+    action: "cron_job.backfill",
+    id: "cronJob",
+    body: ({ daysAgo2: to, daysAgo4: from }) => ({ from, to, only: "all" })
+  },
+  "cronJobs.cancelBackfill": { action: "cron_job.cancel_backfill", id: "cronJob" },
   "cronJobs.takeOver": { action: "cron_job.take_over", id: "cronJob" },
   "memory.upsert": create("memory.write", { key: "k", value: "changed" }),
   "memory.remove": { action: "memory.delete", id: "memory" },
@@ -109,6 +116,8 @@ const makeWorld = Effect.gen(function* () {
       assert.strictEqual(answer.status, 201, answer.text)
       return made(answer)
     })
+  const today = (yield* now).getTime()
+  const daysAgo = (days: number) => new Date(today - days * 86_400_000).toISOString()
   const hello = { token, json: { workspaceId, content: "hello" } }
   const chat = yield* send("POST", "/api/chat/messages", hello)
   const session = yield* send("POST", "/api/session", { token })
@@ -128,8 +137,13 @@ const makeWorld = Effect.gen(function* () {
     connector: yield* post("/api/connectors", { type: "custom" }),
     memory: yield* post("/api/chat/memory", { key: "k", value: "v" }),
     providerKey: yield* post("/api/provider-keys", { name: "k", provider: "offline", model: "m" }),
-    token: yield* post("/api/tokens", { name: "other" })
+    token: yield* post("/api/tokens", { name: "other" }),
+    daysAgo2: daysAgo(2),
+    daysAgo4: daysAgo(4)
   }
+  const json = { from: daysAgo(8), to: daysAgo(6), only: "all" }
+  const waiting = yield* send("POST", `/api/cron-jobs/${ids.cronJob}/backfill`, { token, json })
+  assert.deepStrictEqual(dataOf(waiting), { slots: 2 })
   const cookie = (session.headers.get("set-cookie") ?? "").split(";")[0] ?? ""
   let requests = 0
 

@@ -8,6 +8,7 @@ import { Api } from "../../src/Api/Api.ts"
 import * as Application from "../../src/Layers/Application.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
 import { CreateConnector } from "../../src/Schemas/Connector.ts"
+import { now } from "../../src/Services/CurrentTime.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { layerNode } from "../support/Backends.ts"
 import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
@@ -61,6 +62,7 @@ class World extends Context.Service<
       const { token, workspaceId } = yield* makeTenant()
       const friend = yield* makeTenant()
       yield* (yield* WorkspaceRepo).setPlan(workspaceId, "pro", new Date(0))
+      const today = (yield* now).getTime()
       const create = (path: string, json: Json) =>
         Effect.map(
           send("POST", path, { token, json: { workspaceId, ...json } }),
@@ -97,6 +99,8 @@ class World extends Context.Service<
           timezone: "Europe/Berlin",
           runAt: "2026-11-20T08:00:00.000Z",
           after: "2026-11-20T08:00:00.000Z",
+          from: new Date(today - 3 * 86_400_000).toISOString(),
+          to: new Date(today - 86_400_000).toISOString(),
           baseUrl: "http://127.0.0.1:11434/v1",
           email: friend.user.email
         }
@@ -139,8 +143,8 @@ const read = Effect.fnUntraced(function* (write: Write, answer: Answer) {
     return { ...data, content: data.messages[0]?.content }
   }
   const { data } = answer.body as { readonly data: Json }
-  // What has no endpoint to read it: instants, a member's own row, and a token that is shown once.
-  if (write.id === "cronJobs.preview") return {}
+  // What has no endpoint to read it: instants, what waits, a member's own row, and a token that is shown once.
+  if (["cronJobs.preview", "cronJobs.backfill"].includes(write.id)) return {}
   if (write.id === "workspaces.addMember" || write.id === "tokens.create") return data
   const collection = write.id === "tasks.create" ? "/api/runs" : collectionOf(write)
   // The caller's workspaces are of no workspace.
@@ -293,7 +297,7 @@ describe("whatever is written", () => {
             const answer = yield* send(
               endpoint.method,
               path,
-              '{"email":"a@example.org","decision":"approve"}'
+              '{"email":"a@example.org","decision":"approve","from":"2026-11-20T08:00Z","to":"2026-11-20T09:00Z"}'
             )
             const allowed = id.includes("%00") ? [400, 404] : [404]
             assert.include(allowed, answer.status, `${endpoint.method} ${path} ${answer.text}`)

@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import * as SchedulerLayer from "../../src/Layers/Scheduler.ts"
+import type { NextDue } from "../../src/Schemas/CronFire.ts"
 import type { UpdateCronJob } from "../../src/Schemas/CronJob.ts"
 import type { Unavailable } from "../../src/Schemas/Errors.ts"
 import type { CronJobId } from "../../src/Schemas/Ids.ts"
@@ -38,7 +39,8 @@ const scripted = <A>(...answers: ReadonlyArray<Effect.Effect<A, Unavailable>>) =
   return { call, times }
 }
 
-const due = Effect.succeed(Option.some(0))
+const dueIn = (millis: number) => Effect.succeed(Option.some<NextDue>({ what: "slot", millis }))
+const due = dueIn(0)
 const missed = Effect.succeedSome({
   at: new Date(0),
   backlog: {
@@ -100,8 +102,8 @@ describe("a scheduler that sleeps", () => {
 describe("a scheduler", () => {
   it.effect("begins its pauses anew after a success", () =>
     Effect.gen(function* () {
-      const soon = Effect.succeed(Option.some(10))
-      const { call, times } = scripted<Option.Option<number>>(away, away, away, soon, away, away, nothing)
+      const soon = dueIn(10)
+      const { call, times } = scripted<Option.Option<NextDue>>(away, away, away, soon, away, away, nothing)
       yield* startOver({ untilDue: call })
       yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual(times, [0, 250, 750, 1750, 1760, 2010, 2510])
@@ -110,7 +112,7 @@ describe("a scheduler", () => {
 
   it.effect("looks again after 50 ms for a job that is due and that others hold", () =>
     Effect.gen(function* () {
-      const { call, times } = scripted<Option.Option<number>>(due)
+      const { call, times } = scripted<Option.Option<NextDue>>(due)
       yield* startOver({
         untilDue: call,
         claim: () => Effect.succeed({ at: new Date(0), jobs: [] })
@@ -141,11 +143,7 @@ describe("a scheduler", () => {
   it.effect("records missed slots as soon as it has fired, however long it was at rest", () =>
     Effect.gen(function* () {
       const { call, times } = scripted<Claimed>(nothing)
-      const { call: untilDue } = scripted<Option.Option<number>>(
-        Effect.succeed(Option.some(5_000)),
-        due,
-        nothing
-      )
+      const { call: untilDue } = scripted<Option.Option<NextDue>>(dueIn(5_000), due, nothing)
       yield* startOver({
         claimBacklog: () => call,
         untilDue,

@@ -74,7 +74,7 @@ export const suite = (it: It) =>
     it.effect("says how long until the earliest is due, and less than 0 once it is", () =>
       Effect.gen(function* () {
         const { fires, make } = yield* subject
-        const until = Effect.map(fires.untilDue, Option.getOrThrow)
+        const until = Effect.map(fires.untilDue, (next) => Option.getOrThrow(next).millis)
         const now = (yield* fires.now).getTime()
         const far = yield* make({ nextFireAt: new Date(now + hour) })
         const millis = yield* until

@@ -59,6 +59,7 @@ export const bodies: Readonly<Record<string, Json>> = {
   "cronJobs.setPolicy": { maxSteps: 1 },
   "cronJobs.preview": { schedule: "@daily" },
   "cronJobs.run": {},
+  "cronJobs.backfill": { from: "1969-12-31T00:00:00Z", to: "1970-01-01T00:00:00Z" },
   "cronJobs.takeOver": {},
   "connectors.create": { type: "custom" },
   "connectors.update": { providerName: "changed" },

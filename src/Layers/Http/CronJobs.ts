@@ -27,6 +27,9 @@ export const layer = HttpApiBuilder.group(
       fires: ({ params, query }) => data((user) => cronJobs.fires(user, params.id, query)),
       policy: ({ params }) => data((user) => policies.ofJob(user, params.id)),
       setPolicy: ({ params, payload }) => data((user) => policies.setOfJob(user, params.id, payload)),
+      backfill: ({ params, payload }) => data((user) => cronJobs.backfill(user, params.id, payload)),
+      backfillState: ({ params }) => data((user) => cronJobs.backfillState(user, params.id)),
+      cancelBackfill: ({ params }) => removal((user) => cronJobs.cancelBackfill(user, params.id)),
       maker: ({ params }) => data((user) => cronJobs.maker(user, params.id)),
       takeOver: ({ params }) => data((user) => cronJobs.takeOver(user, params.id)),
       run: ({ params }) => data((user) => runs.createOfJob(user, params.id))

@@ -4,6 +4,7 @@ import * as ApprovalRepo from "./InMemory/ApprovalRepo.ts"
 import * as AuditRepo from "./InMemory/AuditRepo.ts"
 import * as ConnectorRepo from "./InMemory/ConnectorRepo.ts"
 import * as ConversationRepo from "./InMemory/ConversationRepo.ts"
+import * as CronBackfillRepo from "./InMemory/CronBackfillRepo.ts"
 import * as CronFireRepo from "./InMemory/CronFireRepo.ts"
 import * as CronJobRepo from "./InMemory/CronJobRepo.ts"
 import * as DatabaseReport from "./InMemory/DatabaseReport.ts"
@@ -35,6 +36,7 @@ export const layer = Layer.mergeAll(
   AuditRepo.layer,
   ConnectorRepo.layer,
   ConversationRepo.layer,
+  CronBackfillRepo.layer,
   CronFireRepo.layer,
   CronJobRepo.layer,
   DatabaseReport.layer,

@@ -4,6 +4,7 @@ import * as ApprovalRepo from "./Postgres/ApprovalRepo.ts"
 import * as AuditRepo from "./Postgres/AuditRepo.ts"
 import * as ConnectorRepo from "./Postgres/ConnectorRepo.ts"
 import * as ConversationRepo from "./Postgres/ConversationRepo.ts"
+import * as CronBackfillRepo from "./Postgres/CronBackfillRepo.ts"
 import * as CronFireRepo from "./Postgres/CronFireRepo.ts"
 import * as CronJobRepo from "./Postgres/CronJobRepo.ts"
 import { Database, layerHealth, layerTransaction } from "./Postgres/Database.ts"
@@ -35,6 +36,7 @@ export const layer = Layer.mergeAll(
   AuditRepo.layer,
   ConnectorRepo.layer,
   ConversationRepo.layer,
+  CronBackfillRepo.layer,
   CronFireRepo.layer,
   CronJobRepo.layer,
   DatabaseReport.layer,

@@ -3,35 +3,18 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
-import type { AuditedChange } from "../../Schemas/Audit.ts"
-import { type FireOutcome, type FirePlan, planBacklog, planFire, runOfJob } from "../../Schemas/CronFire.ts"
-import type { RunId } from "../../Schemas/Ids.ts"
-import { auditedEach } from "../../Services/Audited.ts"
+import { type FirePlan, planBacklog, planFire } from "../../Schemas/CronFire.ts"
 import { CronFireRepo, type NewFire } from "../../Services/CronFireRepo.ts"
-import { Ids } from "../../Services/Ids.ts"
-import { cronLag, cronSlots } from "../../Services/Metrics.ts"
+import { cronLag } from "../../Services/Metrics.ts"
 import { Scheduler } from "../../Services/Scheduler.ts"
 import { Settings } from "../../Services/Settings.ts"
 import { Signals } from "../../Services/Signals.ts"
 import { Transaction } from "../../Services/Transaction.ts"
-
-/** Of the runs that slots make. */
-const withEntries = (slots: ReadonlyArray<NewFire>) => auditedEach(slots.flatMap(entryOf))
-
-const entryOf = ({ cronJobId, run }: NewFire): ReadonlyArray<AuditedChange> =>
-  run === null
-    ? []
-    : [
-        {
-          action: "run.create",
-          scope: { workspaceId: run.workspaceId },
-          targetId: run.id,
-          actor: { cronJobId }
-        }
-      ]
+import { makeBackfillDue } from "./Backfills.ts"
+import { countSlots, makeRunOf, withEntries } from "./Made.ts"
 
 /** Jobs of one transaction: large enough for few statements, small enough to be over in tens of milliseconds. */
-export const batch = 200
+const batch = 200
 /** Missed slots that are recorded together with the newest one; more would hold other jobs up. */
 const missedAtOnce = 20
 const missedBatch = 1_000
@@ -44,14 +27,37 @@ const turnNanos = 10_000_000n
  */
 const mostPlanningNanos = 1_000_000_000n
 
-const countSlots = (outcome: FireOutcome, count: number) =>
-  Metric.update(Metric.withAttributes(cronSlots, { outcome }), count)
+/** `Scheduler.recordMissed`. */
+const makeRecordMissed = Effect.gen(function* () {
+  const repo = yield* CronFireRepo
+  const { cronLedgerMillis } = yield* Settings
+  const transaction = yield* Transaction
+
+  return transaction
+    .atomically(
+      Effect.gen(function* () {
+        const claimed = yield* repo.claimBacklog(cronLedgerMillis)
+        if (Option.isNone(claimed)) return undefined
+        const { at, backlog } = claimed.value
+        const plan = planBacklog(backlog, missedBatch)
+        yield* repo.recordMissed(backlog, { at, ...plan })
+        return plan.slots.length
+      })
+    )
+    .pipe(
+      Effect.tap((missed = 0) => countSlots("missed", missed)),
+      Effect.map((missed) => missed !== undefined),
+      Effect.withSpan("Scheduler.recordMissed")
+    )
+})
 
 export const layer = Layer.effect(
   Scheduler,
   Effect.gen(function* () {
-    const ids = yield* Ids
+    const backfillDue = yield* makeBackfillDue(batch)
+    const recordMissed = yield* makeRecordMissed
     const repo = yield* CronFireRepo
+    const runOf = yield* makeRunOf
     const { cronLedgerMillis } = yield* Settings
     const signals = yield* Signals
     const transaction = yield* Transaction
@@ -65,7 +71,7 @@ export const layer = Layer.effect(
         outcome: "missed",
         run: null
       }))
-      const run = plan.outcome === "fired" ? runOfJob(job, yield* ids.make<RunId>("run"), at) : null
+      const run = plan.outcome === "fired" ? yield* runOf(job, at) : null
       slots.push({ cronJobId: job.id, scheduledAt: plan.slot, outcome: plan.outcome, run })
       return { slots, rest: missed?.rest ?? null }
     })
@@ -97,6 +103,7 @@ export const layer = Layer.effect(
     })
 
     return Scheduler.of({
+      backfillDue,
       fireDue: Effect.gen(function* () {
         const { at, jobs, made, slots } = yield* transaction.atomically(fire)
         if (made > 0) yield* signals.publish({ type: "runs", kind: "task" })
@@ -108,22 +115,7 @@ export const layer = Layer.effect(
         }
         return jobs
       }).pipe(Effect.withSpan("Scheduler.fireDue")),
-      recordMissed: transaction
-        .atomically(
-          Effect.gen(function* () {
-            const claimed = yield* repo.claimBacklog(cronLedgerMillis)
-            if (Option.isNone(claimed)) return undefined
-            const { at, backlog } = claimed.value
-            const plan = planBacklog(backlog, missedBatch)
-            yield* repo.recordMissed(backlog, { at, ...plan })
-            return plan.slots.length
-          })
-        )
-        .pipe(
-          Effect.tap((missed = 0) => countSlots("missed", missed)),
-          Effect.map((missed) => missed !== undefined),
-          Effect.withSpan("Scheduler.recordMissed")
-        ),
+      recordMissed,
       forget: repo.forget(cronLedgerMillis, forgetBatch).pipe(
         Effect.map((removed) => removed === forgetBatch),
         Effect.withSpan("Scheduler.forget")

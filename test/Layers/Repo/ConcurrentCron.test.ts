@@ -185,7 +185,7 @@ const suite = () => {
             0,
             Effect.flatMap(CronFireRepo, (fires) => fires.untilDue)
           )
-          assert.closeTo(Option.getOrThrow(until), 3_600_000, 60_000)
+          assert.closeTo(Option.getOrThrow(until).millis, 3_600_000, 60_000)
           const given = { workspaceId, name: "n", schedule: "0 0 * * *", prompt: "p" }
           const job = yield* on(
             0,

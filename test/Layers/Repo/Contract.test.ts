@@ -9,6 +9,7 @@ import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
 import * as ConversationBegin from "../../contract/ConversationBegin.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
+import * as CronBackfillRepo from "../../contract/CronBackfillRepo.ts"
 import * as CronFireRepo from "../../contract/CronFireRepo.ts"
 import * as CronJobRepo from "../../contract/CronJobRepo.ts"
 import * as CronLedger from "../../contract/CronLedger.ts"
@@ -68,6 +69,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   AgentRepo: [AgentRepo, Pages],
   CronJobRepo: [CronJobRepo, CronMakers, Policies],
   RemovalRepo: [RemovalRepo, References],
+  CronBackfillRepo: [CronBackfillRepo],
   CronFireRepo: [CronFireRepo, CronLedger],
   ConnectorRepo: [ConnectorRepo],
   ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns, NewestFirst],

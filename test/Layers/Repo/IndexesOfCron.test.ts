@@ -1,6 +1,7 @@
 import { describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { CronJobId, UserId } from "../../../src/Schemas/Ids.ts"
+import { CronBackfillRepo } from "../../../src/Services/CronBackfillRepo.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
 import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
 import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
@@ -47,6 +48,26 @@ const suite = () =>
             backlogs: [],
             next: [{ cronJobId: "cron_7" as CronJobId, nextFireAt: new Date() }]
           })
+        )
+      },
+      {
+        what: "the claim of jobs with slots that are to be made up",
+        table: "cron_jobs",
+        index: "cron_jobs_backfill",
+        call: Effect.flatMap(CronBackfillRepo, (backfills) => backfills.claim(20, { free: 1, pro: 1 }))
+      },
+      {
+        what: "what waits of a job",
+        table: "cron_backfills",
+        index: "cron_backfills_pkey",
+        call: Effect.flatMap(CronBackfillRepo, (backfills) => backfills.state("cron_7" as CronJobId))
+      },
+      {
+        what: "the missed slots of a job",
+        table: "cron_fires",
+        index: "cron_fires_pkey",
+        call: Effect.flatMap(CronBackfillRepo, (backfills) =>
+          backfills.missed("cron_7" as CronJobId, { from: new Date(0), to: new Date() }, 20)
         )
       },
       {

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
 import { AuditRepo } from "../../../src/Services/AuditRepo.ts"
+import { CronBackfillRepo } from "../../../src/Services/CronBackfillRepo.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
 import { IdempotencyRepo } from "../../../src/Services/IdempotencyRepo.ts"
 import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
@@ -45,6 +46,12 @@ const seed = Effect.gen(function* () {
   yield* sql`
     insert into cron_fires (cron_job_id, scheduled_at, fired_at, outcome)
     select 'cron_' || n, now(), now(), 'missed' from ${each}`
+  yield* sql`
+    insert into cron_backfills (cron_job_id, scheduled_at)
+    select 'cron_' || n % 1000 + 1, now() - n * interval '1 hour' from ${each}`
+  yield* sql`
+    update cron_jobs set backfill_at = now() + interval '1 hour'
+    where id in (select cron_job_id from cron_backfills)`
   yield* sql`
     insert into tokens (id, user_id, name, hash, created_at, expires_at)
     select 'token_' || n, 'u', 't', 'h' || n, now(), now() + interval '1 day' from ${each}`
@@ -106,6 +113,10 @@ const suite = () =>
         call: Effect.flatMap(CronFireRepo, (repo) => repo.untilDue)
       },
       { what: "for cron jobs that are due", call: Effect.flatMap(CronFireRepo, (repo) => repo.claim(200)) },
+      {
+        what: "for slots that are to be made up",
+        call: Effect.flatMap(CronBackfillRepo, (repo) => repo.claim(200, { free: 1, pro: 1 }))
+      },
       {
         what: "for missed slots",
         call: Effect.flatMap(CronFireRepo, (repo) => repo.claimBacklog(60_000))

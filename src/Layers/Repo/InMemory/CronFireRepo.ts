@@ -6,7 +6,7 @@ import { keptBacklog } from "../../../Schemas/CronFire.ts"
 import { CronFireRepo } from "../../../Services/CronFireRepo.ts"
 import { now } from "../../../Services/CurrentTime.ts"
 import * as Due from "./CronFireRepo/Due.ts"
-import { Store } from "./Store.ts"
+import { fireKey, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
   CronFireRepo,
@@ -21,7 +21,7 @@ export const layer = Layer.effect(
         record: ({ backlogs, firedAt, next, slots }) =>
           Effect.sync(() => {
             const made = slots.flatMap(({ cronJobId, outcome, run, scheduledAt }) => {
-              const key = keyOf(cronJobId, scheduledAt)
+              const key = fireKey(cronJobId, scheduledAt)
               if (cronFires.has(key)) return []
               cronFires.set(key, { cronJobId, scheduledAt, firedAt, outcome, runId: run?.id ?? null })
               if (run === null) return []
@@ -29,7 +29,7 @@ export const layer = Layer.effect(
               return [run.id]
             })
             for (const backlog of backlogs) {
-              const key = keyOf(backlog.cronJobId, backlog.until)
+              const key = fireKey(backlog.cronJobId, backlog.until)
               if (!cronBacklogs.has(key)) cronBacklogs.set(key, backlog)
             }
             for (const { cronJobId, nextFireAt } of next) {
@@ -48,11 +48,11 @@ export const layer = Layer.effect(
         recordMissed: ({ cronJobId, until }, { at, rest, slots }) =>
           Effect.sync(() => {
             for (const scheduledAt of slots) {
-              const key = keyOf(cronJobId, scheduledAt)
+              const key = fireKey(cronJobId, scheduledAt)
               if (cronFires.has(key)) continue
               cronFires.set(key, { cronJobId, scheduledAt, firedAt: at, outcome: "missed", runId: null })
             }
-            const key = keyOf(cronJobId, until)
+            const key = fireKey(cronJobId, until)
             if (rest === null) cronBacklogs.delete(key)
             else if (cronBacklogs.has(key)) cronBacklogs.set(key, rest)
           }),
@@ -77,5 +77,3 @@ export const layer = Layer.effect(
     )
   })
 )
-
-const keyOf = (cronJobId: string, at: Date) => `${cronJobId} ${at.toISOString()}`

@@ -7,7 +7,7 @@ import { unlessGone } from "./Named.ts"
 import { setPolicyIn } from "./Policies.ts"
 import { unlessFullIn } from "./Quotas.ts"
 import * as Slices from "./Slices.ts"
-import { Store } from "./Store.ts"
+import { forgetBackfill, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
   CronJobRepo,
@@ -46,14 +46,17 @@ export const layer = Layer.effect(
         stopOf: ({ userId, workspaceId }, stopReason, at) =>
           Effect.sync(() => {
             for (const job of cronJobs.values()) {
-              if (job.createdBy !== userId || !job.isActive) continue
+              if (job.createdBy !== userId) continue
               if (workspaceId !== null && job.workspaceId !== workspaceId) continue
+              forgetBackfill(tables, job.id)
+              if (!job.isActive) continue
               const stopped = { isActive: false, nextFireAt: null, stoppedAt: at, stopReason, updatedAt: at }
               cronJobs.set(job.id, { ...job, ...stopped })
             }
           }),
         remove: (id) =>
           Effect.sync(() => {
+            forgetBackfill(tables, id)
             for (const table of [cronFires, cronBacklogs] as ReadonlyArray<
               Map<string, { readonly cronJobId: string }>
             >) {

@@ -90,6 +90,10 @@ const emptyTables = () => ({
   cronJobs: new Map<string, Omit<StoredCronJob, "agent">>(),
   cronFires: new Map<string, StoredFire & { readonly cronJobId: CronJobId }>(),
   cronBacklogs: new Map<string, Backlog>(),
+  /** Slots that wait to be made up. */
+  cronBackfills: new Map<string, { readonly cronJobId: CronJobId; readonly scheduledAt: Date }>(),
+  /** When each job of those is looked at next; at once where it was busy and is no more. */
+  cronBackfillLooks: new Map<string, { readonly at: Date; readonly wasBusy: boolean }>(),
   connectors: new Map<string, StoredConnector>(),
   connectorHealth: new Map<string, StoredHealth>(),
   memoryEntries: new Map<string, MemoryDetail>(),
@@ -137,6 +141,15 @@ const InTransaction = Context.Reference<Array<Effect.Effect<void>> | undefined>(
   "agentd/Layers/Repo/InMemory/InTransaction",
   { defaultValue: () => undefined }
 )
+
+/** Of a slot of a job in `cronFires` and `cronBackfills`. */
+export const fireKey = (cronJobId: string, at: Date): string => `${cronJobId} ${at.toISOString()}`
+
+/** No slot of the job waits to be made up any more. */
+export const forgetBackfill = ({ cronBackfillLooks, cronBackfills }: Tables, id: string): void => {
+  cronBackfillLooks.delete(id)
+  for (const [key, { cronJobId }] of cronBackfills) if (cronJobId === id) cronBackfills.delete(key)
+}
 
 /** The rows that are new, other or gone; those without an id by their keys. */
 const changedIn = (

@@ -12,7 +12,9 @@ import { isThere } from "./Removed.ts"
 import { count, rows } from "./Rows.ts"
 
 const fires = rows(StoredFire)
-const fireColumns = makeColumns(StoredFire, {}).read()
+const fireColumns = makeColumns(StoredFire, {
+  outcome: { read: "case when is_backfilled then 'backfilled' else outcome end" }
+}).read()
 
 export const layer = Layer.effect(
   CronFireRepo,

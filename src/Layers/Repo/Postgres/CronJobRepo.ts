@@ -82,12 +82,13 @@ export const layer = Layer.effect(
         change((audit) =>
           Effect.asVoid(sql`
             with taken as (
-              select id from cron_jobs where created_by = ${userId} and is_active and deleted_at is null
+              select id from cron_jobs where created_by = ${userId} and (is_active or backfill_at is not null) and deleted_at is null
               ${workspaceId === null ? sql.literal("") : sql`and workspace_id = ${workspaceId}`}
               order by id for no key update
             ), changed as (
-              update cron_jobs set is_active = false, next_fire_at = null, stopped_at = ${at}, stop_reason = ${reason},
-                updated_at = ${at}
+              update cron_jobs set is_active = false, next_fire_at = null, backfill_at = null, updated_at = ${at},
+                stopped_at = case when is_active then ${at} else stopped_at end,
+                stop_reason = case when is_active then ${reason} else stop_reason end
               where id = any (array(select id from taken)) returning id, workspace_id
             )${audit.of("changed")}
             select from changed limit 1`)
@@ -96,7 +97,7 @@ export const layer = Layer.effect(
         change((audit) =>
           returnedRow(
             audit.with(sql`
-            update cron_jobs set deleted_at = clock_timestamp(), next_fire_at = null
+            update cron_jobs set deleted_at = clock_timestamp(), next_fire_at = null, backfill_at = null
             where id = ${id} and deleted_at is null returning id`)
           )
         )

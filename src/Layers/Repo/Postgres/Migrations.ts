@@ -34,6 +34,7 @@ import * as IdempotencyKeys from "./migrations/0029_idempotency_keys.ts"
 import * as Policies from "./migrations/0030_policies.ts"
 import * as Usage from "./migrations/0031_usage.ts"
 import * as ScheduledRuns from "./migrations/0033_scheduled_runs.ts"
+import * as CronBackfills from "./migrations/0034_cron_backfills.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -74,7 +75,8 @@ const migrations = {
   "0029_idempotency_keys": migration(IdempotencyKeys.statements),
   "0030_policies": migration(Policies.statements),
   "0031_usage": migration(Usage.statements),
-  "0033_scheduled_runs": migration(ScheduledRuns.statements)
+  "0033_scheduled_runs": migration(ScheduledRuns.statements),
+  "0034_cron_backfills": migration(CronBackfills.statements)
 }
 
 /** The number of the last one. */

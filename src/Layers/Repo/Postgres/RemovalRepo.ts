@@ -43,6 +43,7 @@ export const namings: Readonly<
   cronJob: {
     table: "cron_jobs",
     by: [
+      owned("cron_backfills", "cron_job_id", "ctid"),
       owned("cron_backlogs", "cron_job_id", "ctid"),
       owned("cron_fires", "cron_job_id", "ctid"),
       owned("run_counts", "cron_job_id", "ctid"),
