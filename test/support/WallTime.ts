@@ -7,8 +7,7 @@ export const allowed: ReadonlyMap<string, string> = new Map([
   ["Layers/Inference/ModelStream.ts", "a provider may say a date until which it wants no request"],
   ["Layers/Repo/InMemory/ApprovalRepo.ts", "the clock of this store"],
   ["Layers/Repo/InMemory/ApprovalRepo/Decisions.ts", "the clock of this store, by which approvals expire"],
-  ["Layers/Repo/InMemory/CronFireRepo.ts", "the clock of this store, by which slots are forgotten"],
-  ["Layers/Repo/InMemory/CronFireRepo/Due.ts", "the clock of this store, by which slots are due"]
+  ["Layers/Repo/InMemory/CronFireRepo.ts", "the clock of this store, by which slots are forgotten"]
 ])
 
 const asked: ReadonlySet<string> = new Set([
