@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { AccountCommand, Listed } from "../../src/Schemas/Account.ts"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { Accounts } from "../../src/Services/Accounts.ts"
 import { Auth } from "../../src/Services/Auth.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
+import { IdempotencyRepo } from "../../src/Services/IdempotencyRepo.ts"
 import { TokenRepo } from "../../src/Services/TokenRepo.ts"
 import { Tokens } from "../../src/Services/Tokens.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
@@ -184,6 +186,11 @@ describe("what an operator takes away", () => {
         const conversation = yield* makeConversation(workspaceId, { ownerId: ann.userId })
         const member = { command: "workspace member", workspace: workspaceId, email: bob.email } as const
         yield* execute({ ...member, role: "owner" })
+        const keys = yield* IdempotencyRepo
+        for (const { userId } of [ann, bob]) {
+          const key = { id: userId, userId, request: "r", answer: "{}", sealed: null, turnId: null }
+          yield* keys.insert(key, 3_600_000)
+        }
         assert.deepInclude(yield* execute({ command: "user delete", email: ann.email }), {
           userId: ann.userId,
           email: ann.email
@@ -196,6 +203,8 @@ describe("what an operator takes away", () => {
         )
         assert.deepStrictEqual(yield* workspaces.list(ann.userId), [])
         assert.deepStrictEqual(yield* (yield* TokenRepo).list(ann.userId, new Date(0)), [])
+        assert.isTrue(Option.isNone(yield* keys.find(ann.userId)))
+        assert.isTrue(Option.isSome(yield* keys.find(bob.userId)))
         const kept = yield* conversations.list({ workspaceId, limit: 9, offset: 0 })
         assert.deepStrictEqual(
           kept.map(({ id }) => id),

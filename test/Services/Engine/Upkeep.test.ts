@@ -10,6 +10,7 @@ import { AuditRepo } from "../../../src/Services/AuditRepo.ts"
 import { Auth } from "../../../src/Services/Auth.ts"
 import { now } from "../../../src/Services/CurrentTime.ts"
 import * as Upkeep from "../../../src/Services/Engine/Upkeep.ts"
+import { IdempotencyRepo } from "../../../src/Services/IdempotencyRepo.ts"
 import * as Metrics from "../../../src/Services/Metrics.ts"
 import { RunEventRepo } from "../../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
@@ -125,6 +126,20 @@ describe("Upkeep", () => {
       yield* TestClock.adjust("61 seconds")
       assert.strictEqual(yield* kept, 1)
       assert.isTrue(Option.isSome(yield* tokens.findByHash(working.hash)))
+    }).pipe(Effect.scoped, Effect.provide(layerAtRest(settings)))
+  )
+
+  it.effect("forgets idempotency keys that are expired, however many, and no others", () =>
+    Effect.gen(function* () {
+      const keys = yield* IdempotencyRepo
+      const { user } = yield* makeTenant()
+      const row = { userId: user.id, request: "r", answer: "{}", sealed: null, turnId: null }
+      for (let n = 0; n < 450; n++) yield* keys.insert({ ...row, id: `old ${n}` }, hour)
+      yield* keys.insert({ ...row, id: "kept" }, 4 * hour)
+      yield* Upkeep.start
+      yield* TestClock.adjust(2 * hour)
+      assert.strictEqual(yield* keys.prune(1000), 0)
+      assert.isTrue(Option.isSome(yield* keys.find("kept")))
     }).pipe(Effect.scoped, Effect.provide(layerAtRest(settings)))
   )
 
