@@ -28,7 +28,7 @@ export const Chat = HttpApiGroup.make("chat")
           summary: "Send a message and stream the answer",
           description:
             "Server-Sent Events `conversation`, `status`, `tool_call`, `tool_result`, then exactly one of " +
-            "`done` and `error`. `autonomyLevel` is `semi-autonomous` unless given, as for tasks. The first " +
+            "`done` and `error`. `autonomyLevel` is that of the agent's policy, else `semi-autonomous`, unless given, as for tasks. The first " +
             "`status` has `unavailableConnectors` (`id`, `name`) if the answer has to do without their tools. " +
             "A client that leaves loses nothing: the reply is finished and stored.",
           transform: tells(chatStream)

@@ -166,9 +166,10 @@ export const makeRuling = ({
     if (rules.length > 0) {
       const names = namesOf(name, binding)
       for (const { isMatch, rule } of rules) {
-        if (!names.some(isMatch)) continue
+        // Behind the first one that matches only a deny counts.
+        if ((first !== undefined && rule !== "deny") || !names.some(isMatch)) continue
         if (rule === "deny") return "deny"
-        first ??= rule
+        first = rule
       }
     }
     const level = binding === null ? null : { readOnly: binding.readOnly === true }
@@ -179,7 +180,7 @@ export const makeRuling = ({
 const namesOf = (name: string, binding: JudgedTool["binding"]): ReadonlyArray<string> =>
   binding === null
     ? [name]
-    : [name, ...possibleNames({ ...binding, prefix: binding.prefix ?? binding.connectorName })]
+    : [...new Set([name, ...possibleNames({ ...binding, prefix: binding.prefix ?? binding.connectorName })])]
 
 /**
  * Whether a policy lets nothing be done without people, and with nothing, that the one before did not: what a member may
