@@ -6,7 +6,7 @@ import type { Spent } from "./Usage.ts"
 export const UsageGroup = Schema.Literals(["day", "agent", "model", "cronJob", "kind"])
 export type UsageGroup = typeof UsageGroup.Type
 
-const Count = Schema.Finite
+const Count = Schema.Int
 const counts = {
   modelCalls: Count,
   toolCalls: Count,

@@ -64,6 +64,11 @@ const rows: Readonly<Record<string, Row>> = {
   "memory.remove": { action: "memory.delete", id: "memory" },
   "projects.create": create("project.create", { name: "p" }),
   "providerKeys.create": create("provider_key.create", { name: "k", provider: "offline", model: "m" }),
+  "providerKeys.update": {
+    action: "provider_key.update",
+    id: "providerKey",
+    body: () => ({ pricing: null })
+  },
   "providerKeys.remove": { action: "provider_key.delete", id: "providerKey" },
   "runs.cancel": { action: "run.cancel", id: "run" },
   "runs.retry": { action: "run.retry", id: "brokenRun" },

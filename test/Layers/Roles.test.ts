@@ -17,6 +17,7 @@ const ownerAlone: ReadonlySet<string> = new Set([
   "chat.remove",
   "cronJobs.takeOver",
   "providerKeys.create",
+  "providerKeys.update",
   "providerKeys.remove",
   "workspaces.addMember",
   "workspaces.removeMember",

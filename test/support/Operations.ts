@@ -75,6 +75,7 @@ export const bodies: Readonly<Record<string, Json>> = {
   "workspaces.addMember": { email: "stranger@example.org" },
   "projects.create": { name: "p" },
   "providerKeys.create": { name: "k", provider: "offline", model: "m" },
+  "providerKeys.update": { pricing: { inputPerMillion: 1, outputPerMillion: 2 } },
   "tokens.create": { name: "t" },
   "session.start": {}
 }
