@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { costNanos, free, nanosPerUsd } from "../../src/Schemas/Pricing.ts"
+import { costNanos, costOf, free, nanosPerUsd } from "../../src/Schemas/Pricing.ts"
 
 const pricing = { inputPerMillion: 2.5, cachedInputPerMillion: 0.25, outputPerMillion: 10 }
 
@@ -29,5 +29,21 @@ describe("costNanos", () => {
 
   it("is nothing for what is free", () => {
     expect(costNanos({ inputTokens: 5, outputTokens: 7 }, free)).toBe(0)
+  })
+})
+
+describe("costOf", () => {
+  it("is not known without a price, or where the provider did not say what it counted", () => {
+    const usage = { inputTokens: 1_000_000, outputTokens: 0 }
+    expect(costOf(usage, null)).toBe(null)
+    expect(costOf(undefined, pricing)).toBe(null)
+    expect(costOf(undefined, free)).toBe(0)
+    expect(costOf(usage, pricing)).toBe(2.5 * nanosPerUsd)
+  })
+
+  it("stays a number that can be counted, whatever a provider says", () => {
+    const usage = { inputTokens: 2_147_483_647, outputTokens: 2_147_483_647 }
+    const most = { inputPerMillion: 1_000_000, outputPerMillion: 1_000_000 }
+    expect(costOf(usage, most)).toBe(Number.MAX_SAFE_INTEGER)
   })
 })
