@@ -69,6 +69,8 @@ const job: DueBackfill = {
   slot: ago(3),
   isBusy: false,
   agentIsActive: true,
+  policy: null,
+  agentPolicy: null,
   room: 2
 }
 
