@@ -101,7 +101,7 @@ export const CronJobs = HttpApiGroup.make("cronJobs")
       OpenApi.annotations({
         summary: "List what became of the slots of a cron job, newest first",
         description:
-          "`outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off, `backfilled` was made up afterwards.",
+          "`outcome`: `fired` made a run, `overlap` found a run of the job still active, `missed` came while nothing could fire it, `agent_inactive` found its agent switched off, `budget_exceeded` found the budget of the month used up, `backfilled` was made up afterwards.",
         transform: pages.transform,
         ...extension
       })

@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { AgentInactive as AgentInactiveError } from "../Schemas/Agent.ts"
 import { ApprovalDecided as ApprovalDecidedError } from "../Schemas/Approval.ts"
+import { BudgetExceeded as BudgetExceededError } from "../Schemas/Budget.ts"
 import { PlanLimitExceeded as PlanLimitExceededError } from "../Schemas/Connector.ts"
 import { ConversationBusy as ConversationBusyError } from "../Schemas/Conversation.ts"
 import * as Errors from "../Schemas/Errors.ts"
@@ -92,7 +93,8 @@ export const Unauthenticated = respond(
 )
 export const Forbidden = respond(403, {
   forbidden: Errors.Forbidden,
-  plan_limit_exceeded: PlanLimitExceededError
+  plan_limit_exceeded: PlanLimitExceededError,
+  budget_exceeded: BudgetExceededError
 })
 export const NotFound = respond(404, { not_found: Errors.NotFound })
 export const AgentInactive = respond(409, { agent_inactive: AgentInactiveError })

@@ -88,7 +88,7 @@ export type DueBackfill = typeof DueBackfill.Type
 
 /** The end of a run of the job brings the look forward: this is for when that was not told. */
 const busyMillis = 10_000
-/** Until an agent is switched on, or fewer runs wait. */
+/** Until an agent is switched on, a budget is raised, or fewer runs wait. */
 const refusedMillis = 10_000
 
 /**
@@ -96,10 +96,10 @@ const refusedMillis = 10_000
  * workspace.
  */
 export const planBackfill = (
-  { agentId, agentIsActive, isBusy, room }: DueBackfill,
+  { agentId, agentIsActive, isBusy, isSpent, room }: DueBackfill,
   made: number
 ): { readonly isMade: boolean; readonly againMillis: number } => {
   if (isBusy) return { isMade: false, againMillis: busyMillis }
-  const isRefused = (agentId !== null && !agentIsActive) || (room !== null && room <= made)
+  const isRefused = isSpent || (agentId !== null && !agentIsActive) || (room !== null && room <= made)
   return isRefused ? { isMade: false, againMillis: refusedMillis } : { isMade: true, againMillis: busyMillis }
 }

@@ -6,8 +6,15 @@ import { newRun, type StoredRun } from "./Run.ts"
 import { type Instants, instantsOf } from "./Schedule.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** What became of a slot (CONTRACT.md section 6, and 11 of `backfilled`). */
-export const FireOutcome = Schema.Literals(["fired", "overlap", "missed", "agent_inactive", "backfilled"])
+/** What became of a slot (CONTRACT.md section 6, and 11 of the last two). */
+export const FireOutcome = Schema.Literals([
+  "fired",
+  "overlap",
+  "missed",
+  "agent_inactive",
+  "budget_exceeded",
+  "backfilled"
+])
 export type FireOutcome = typeof FireOutcome.Type
 
 /** A slot in the ledger; `firedAt` is when it was handled, by the clock of the store. */
@@ -43,6 +50,8 @@ export const DueJob = Schema.Struct({
   /** Whether a run of this job is PENDING, RUNNING or WAITING_APPROVAL. */
   isBusy: Schema.Boolean,
   agentIsActive: Schema.Boolean,
+  /** Whether a limit of the month of its workspace is reached. */
+  isSpent: Schema.Boolean,
   /** Of the job, and of its agent. */
   policy: Schema.NullOr(Policy),
   agentPolicy: Schema.NullOr(Policy)
@@ -103,9 +112,12 @@ export const planFire = (job: DueJob, now: Date): FirePlan => {
   }
 }
 
-/** An agent that is switched off gets no work, whether or not a former run is still active. */
-const outcomeOf = ({ agentId, agentIsActive, isBusy }: DueJob): FirePlan["outcome"] =>
-  agentId !== null && !agentIsActive ? "agent_inactive" : isBusy ? "overlap" : "fired"
+/** An agent that is switched off gets no work, whether or not a former run is still active; then it is about money. */
+const outcomeOf = ({ agentId, agentIsActive, isBusy, isSpent }: DueJob): FirePlan["outcome"] => {
+  if (agentId !== null && !agentIsActive) return "agent_inactive"
+  if (isBusy) return "overlap"
+  return isSpent ? "budget_exceeded" : "fired"
+}
 
 const second = 1_000
 

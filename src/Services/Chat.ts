@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive, type StoredAgent } from "../Schemas/Agent.ts"
+import type { BudgetExceeded } from "../Schemas/Budget.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import {
   type Conversation,
@@ -67,6 +68,7 @@ export class Chat extends Context.Service<
     ) => Effect.Effect<
       Stream.Stream<NumberedEvent>,
       | AgentInactive
+      | BudgetExceeded
       | ConversationBusy
       | Forbidden
       | InvalidInput

@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { BudgetExceeded } from "../Schemas/Budget.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type {
   Conversation,
@@ -85,7 +86,10 @@ export class ConversationRepo extends Context.Service<
         readonly start?: (Claimant & Shares) | undefined
         readonly mostPending?: ByPlan | undefined
       }
-    ) => Effect.Effect<Option.Option<boolean>, PlanLimitExceeded | ReferenceGone | Unavailable>
+    ) => Effect.Effect<
+      Option.Option<boolean>,
+      BudgetExceeded | PlanLimitExceeded | ReferenceGone | Unavailable
+    >
     /**
      * Makes `turnId` the one that answers, until that run is over. False when another turn answers, or the
      * conversation is gone. One of several at the same time wins.

@@ -27,6 +27,13 @@ export class ProviderKeyRepo extends Context.Service<
       id: ProviderKeyId,
       change: Pick<StoredProviderKey, "pricing">
     ) => Effect.Effect<boolean, Unavailable>
+    /** The same, and whether the workspace has a budget. */
+    readonly forModels: (
+      workspaceId: WorkspaceId
+    ) => Effect.Effect<
+      { readonly keys: ReadonlyArray<UsableProviderKey>; readonly hasBudget: boolean },
+      Unavailable
+    >
     /**
      * It is gone at once, its secret too, and what named it has none; that is let go of bit by bit (`RemovalRepo`).
      * False when it was gone.

@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import type { BudgetExceeded } from "../Schemas/Budget.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { NotFound, ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
@@ -82,15 +83,16 @@ export class RunRepo extends Context.Service<
      * Stores a PENDING run. With `start` it is RUNNING for that worker at once, and true is answered, if
      * its workspace and its owner have fewer RUNNING ones of its kind than they may, and none waits before it in the
      * workspace. `events` are what the run told already. With `mostPending` it is refused where as many of its kind
-     * are PENDING in the workspace as its plan allows, exactly, also under concurrent creation. One with `notBefore` is
-     * scheduled: it does not start, is not claimed, and none waits behind it until `makeDue`.
+     * are PENDING in the workspace as its plan allows, exactly, also under concurrent creation; and where what is booked
+     * has reached a limit of the month. One with `notBefore` is scheduled: it does not start, is not claimed, and none
+     * waits behind it until `makeDue`.
      */
     readonly insert: (
       run: StoredRun,
       start?: Claimant & Shares,
       events?: ReadonlyArray<EventBatch>,
       mostPending?: ByPlan
-    ) => Effect.Effect<boolean, PlanLimitExceeded | ReferenceGone | Unavailable>
+    ) => Effect.Effect<boolean, BudgetExceeded | PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
     /**
      * Tasks without their policies, newest first, up to `limit`, the last of which may go over `batchBytes`; `total` counts all that match,

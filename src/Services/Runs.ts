@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
+import type { BudgetExceeded } from "../Schemas/Budget.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { runOfJob } from "../Schemas/CronFire.ts"
 import {
@@ -58,7 +59,10 @@ export class Runs extends Context.Service<
     readonly create: (
       user: User,
       input: CreateTask
-    ) => Effect.Effect<Run, AgentInactive | Forbidden | InvalidInput | PlanLimitExceeded | Unavailable>
+    ) => Effect.Effect<
+      Run,
+      AgentInactive | BudgetExceeded | Forbidden | InvalidInput | PlanLimitExceeded | Unavailable
+    >
     /**
      * Makes a run of a cron job now, whatever its schedule says, whether it is on, and whether a former run of
      * it is still active; the slots of the job go on as if nothing had happened, but one that comes while this
@@ -67,7 +71,10 @@ export class Runs extends Context.Service<
     readonly createOfJob: (
       user: User,
       id: CronJobId
-    ) => Effect.Effect<Run, AgentInactive | InvalidInput | NotFound | PlanLimitExceeded | Unavailable>
+    ) => Effect.Effect<
+      Run,
+      AgentInactive | BudgetExceeded | InvalidInput | NotFound | PlanLimitExceeded | Unavailable
+    >
     /** A run with what came of it so far. */
     readonly get: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | Unavailable>
     /**

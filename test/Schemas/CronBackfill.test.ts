@@ -68,6 +68,7 @@ const job: DueBackfill = {
   timezone: "UTC",
   slot: ago(3),
   isBusy: false,
+  isSpent: false,
   agentIsActive: true,
   policy: null,
   agentPolicy: null,
@@ -82,6 +83,7 @@ describe("a slot that waits to be made up", () => {
     ["gets its run where the job has no agent", { agentId: null, agentIsActive: false }, 0, true],
     ["waits while a run of the job is active", { isBusy: true }, 0, false],
     ["waits while the agent is switched off", { agentIsActive: false }, 0, false],
+    ["waits while the budget of the month is used up", { isSpent: true }, 0, false],
     ["waits while too many runs wait", {}, 2, false],
     ["waits while more runs wait than may", { room: -3 }, 0, false]
   ])("%s", (_, other, made, isMade) => {

@@ -23,6 +23,7 @@ const jobOf = (given: Partial<DueJob>): DueJob => ({
   slot: date("2026-11-20T08:00:00.000Z"),
   isBusy: false,
   agentIsActive: true,
+  isSpent: false,
   policy: null,
   agentPolicy: null,
   ...given

@@ -42,6 +42,7 @@ export const suite = (it: It) =>
           slot: slot(),
           isBusy: false,
           agentIsActive: true,
+          isSpent: false,
           policy: null,
           agentPolicy: null
         }

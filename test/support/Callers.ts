@@ -97,6 +97,7 @@ export const makeOperations = Effect.fnUntraced(function* (world: World, worker:
       acknowledged.made(run.id, null)
       const start = isStarted ? { worker, leaseMillis, ...shares.task } : undefined
       const isRunning = yield* Effect.catchTags(runs.insert(run, start, [[eventOf(1)]]), {
+        BudgetExceeded: (refused) => Effect.die(refused),
         PlanLimitExceeded: (refused) => Effect.die(refused),
         // An agent that is gone takes no runs.
         ReferenceGone: (gone) => (goneAgents.has(agentId) ? Effect.succeed(undefined) : Effect.die(gone))

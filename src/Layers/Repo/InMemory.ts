@@ -2,6 +2,7 @@ import * as Layer from "effect/Layer"
 import * as AgentRepo from "./InMemory/AgentRepo.ts"
 import * as ApprovalRepo from "./InMemory/ApprovalRepo.ts"
 import * as AuditRepo from "./InMemory/AuditRepo.ts"
+import * as BudgetRepo from "./InMemory/BudgetRepo.ts"
 import * as ConnectorRepo from "./InMemory/ConnectorRepo.ts"
 import * as ConversationRepo from "./InMemory/ConversationRepo.ts"
 import * as CronBackfillRepo from "./InMemory/CronBackfillRepo.ts"
@@ -34,6 +35,7 @@ export const layer = Layer.mergeAll(
   AgentRepo.layer,
   ApprovalRepo.layer,
   AuditRepo.layer,
+  BudgetRepo.layer,
   ConnectorRepo.layer,
   ConversationRepo.layer,
   CronBackfillRepo.layer,

@@ -2,6 +2,7 @@ import * as Layer from "effect/Layer"
 import * as AgentRepo from "./Postgres/AgentRepo.ts"
 import * as ApprovalRepo from "./Postgres/ApprovalRepo.ts"
 import * as AuditRepo from "./Postgres/AuditRepo.ts"
+import * as BudgetRepo from "./Postgres/BudgetRepo.ts"
 import * as ConnectorRepo from "./Postgres/ConnectorRepo.ts"
 import * as ConversationRepo from "./Postgres/ConversationRepo.ts"
 import * as CronBackfillRepo from "./Postgres/CronBackfillRepo.ts"
@@ -34,6 +35,7 @@ export const layer = Layer.mergeAll(
   AgentRepo.layer,
   ApprovalRepo.layer,
   AuditRepo.layer,
+  BudgetRepo.layer,
   ConnectorRepo.layer,
   ConversationRepo.layer,
   CronBackfillRepo.layer,

@@ -5,6 +5,7 @@ import type * as Repo from "../../../src/Layers/Repo.ts"
 import * as AgentRepo from "../../contract/AgentRepo.ts"
 import * as ApprovalRepo from "../../contract/ApprovalRepo.ts"
 import * as AuditRepo from "../../contract/AuditRepo.ts"
+import * as BudgetRepo from "../../contract/BudgetRepo.ts"
 import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
 import * as ConversationBegin from "../../contract/ConversationBegin.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
@@ -92,6 +93,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   AuditRepo: [AuditRepo],
   IdempotencyRepo: [IdempotencyRepo],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],
+  BudgetRepo: [BudgetRepo],
   QuotaRepo: [QuotaRepo],
   Rights: [Rights],
   Transaction: [Transaction],

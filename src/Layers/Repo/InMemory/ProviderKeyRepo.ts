@@ -1,7 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { isLimited } from "../../../Schemas/Budget.ts"
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
+import { budgetOf } from "./Budgets.ts"
 import { inOrder } from "./Order.ts"
 import { unlessFullIn } from "./Quotas.ts"
 import { Store } from "./Store.ts"
@@ -15,6 +17,10 @@ export const layer = Layer.effect(
       Array.from(providerKeys.values())
         .filter((key) => key.workspaceId === workspaceId)
         .sort(inOrder("createdAt"))
+    const usable = (workspaceId: string) => {
+      const usual = workspaces.get(workspaceId)?.defaultProviderKeyId
+      return list(workspaceId).map((key) => ({ ...key, isDefault: key.id === usual }))
+    }
     return guard(
       ProviderKeyRepo.of({
         insert: (key, most) =>
@@ -26,11 +32,12 @@ export const layer = Layer.effect(
             () => void providerKeys.set(key.id, key)
           ),
         list: (workspaceId) => Effect.sync(() => list(workspaceId)),
-        usable: (workspaceId) =>
-          Effect.sync(() => {
-            const usual = workspaces.get(workspaceId)?.defaultProviderKeyId
-            return list(workspaceId).map((key) => ({ ...key, isDefault: key.id === usual }))
-          }),
+        usable: (workspaceId) => Effect.sync(() => usable(workspaceId)),
+        forModels: (workspaceId) =>
+          Effect.sync(() => ({
+            keys: usable(workspaceId),
+            hasBudget: isLimited(budgetOf(tables, workspaceId))
+          })),
         update: (id, { pricing }) =>
           Effect.sync(() => {
             const key = providerKeys.get(id)

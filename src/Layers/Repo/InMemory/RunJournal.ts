@@ -5,6 +5,7 @@ import { spentBy } from "../../../Schemas/Journal.ts"
 import { kindOf } from "../../../Schemas/Run.ts"
 import { now } from "../../../Services/CurrentTime.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
+import { reservationKey } from "./Budgets.ts"
 import { isLatest, keepEvents, Store } from "./Store.ts"
 
 export const layer = Layer.effect(
@@ -32,6 +33,7 @@ export const layer = Layer.effect(
             const written = known?.get(index)
             if (written !== undefined && written.epoch !== execution.epoch) return false
             keepEvents(tables, execution.id, events)
+            if (step.type === "model") tables.reservations.delete(reservationKey(execution))
             if (written !== undefined) return true
             const workedMillis = Math.round(worked)
             steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch, workedMillis }))

@@ -5,6 +5,7 @@ import * as Semaphore from "effect/Semaphore"
 import type { StoredAgent } from "../../../Schemas/Agent.ts"
 import type { StoredApproval } from "../../../Schemas/Approval.ts"
 import type { StoredAuditEntry } from "../../../Schemas/Audit.ts"
+import type { Budget, Spending } from "../../../Schemas/Budget.ts"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import type { StoredHealth } from "../../../Schemas/ConnectorHealth.ts"
 import type { Message, StoredConversation, Trace } from "../../../Schemas/Conversation.ts"
@@ -57,6 +58,16 @@ export interface CountedStep extends Pick<StoredRun, "workspaceId" | "agentId" |
   readonly spent: Spent
 }
 
+/** What an execution holds of a budget for the call that it makes. */
+export interface Reservation {
+  readonly workspaceId: WorkspaceId
+  readonly runId: RunId
+  readonly epoch: number
+  readonly held: Spending
+  /** By the monotonic clock. */
+  readonly madeAt: number
+}
+
 const emptyTables = () => ({
   users: new Map<string, UserRecord>(),
   /** Of users who are gone, the ids. */
@@ -98,7 +109,12 @@ const emptyTables = () => ({
   connectorHealth: new Map<string, StoredHealth>(),
   memoryEntries: new Map<string, MemoryDetail>(),
   auditEntries: new Map<string, StoredAuditEntry>(),
-  idempotencyKeys: new Map<string, StoredIdempotencyKey>()
+  idempotencyKeys: new Map<string, StoredIdempotencyKey>(),
+  budgets: new Map<string, Budget>(),
+  /** By execution. */
+  reservations: new Map<string, Reservation>(),
+  /** By workspace and month. */
+  losses: new Map<string, Spending>()
 })
 
 /** What is kept, each by its key. */

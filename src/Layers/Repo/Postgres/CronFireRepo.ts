@@ -13,7 +13,9 @@ import { count, rows } from "./Rows.ts"
 
 const fires = rows(StoredFire)
 const fireColumns = makeColumns(StoredFire, {
-  outcome: { read: "case when is_backfilled then 'backfilled' else outcome end" }
+  outcome: {
+    read: "case when is_backfilled then 'backfilled' when is_spent then 'budget_exceeded' else outcome end"
+  }
 }).read()
 
 export const layer = Layer.effect(

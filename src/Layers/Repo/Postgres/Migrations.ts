@@ -33,6 +33,7 @@ import * as NarrowedLists from "./migrations/0028_narrowed_lists.ts"
 import * as IdempotencyKeys from "./migrations/0029_idempotency_keys.ts"
 import * as Policies from "./migrations/0030_policies.ts"
 import * as Usage from "./migrations/0031_usage.ts"
+import * as Budgets from "./migrations/0032_budgets.ts"
 import * as ScheduledRuns from "./migrations/0033_scheduled_runs.ts"
 import * as CronBackfills from "./migrations/0034_cron_backfills.ts"
 
@@ -75,6 +76,7 @@ const migrations = {
   "0029_idempotency_keys": migration(IdempotencyKeys.statements),
   "0030_policies": migration(Policies.statements),
   "0031_usage": migration(Usage.statements),
+  "0032_budgets": migration(Budgets.statements),
   "0033_scheduled_runs": migration(ScheduledRuns.statements),
   "0034_cron_backfills": migration(CronBackfills.statements)
 }

@@ -1,7 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { StoredProviderKey, UsableProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { ProviderKeyRepo } from "../../../Services/ProviderKeyRepo.ts"
+import { isLimited } from "./Budgets.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import * as Joined from "./Joined.ts"
@@ -11,6 +13,12 @@ import { firstRow, returnedRow, rows } from "./Rows.ts"
 const providerKey = firstRow(StoredProviderKey)
 const providerKeys = rows(StoredProviderKey)
 const usableKeys = rows(UsableProviderKey)
+const Beside = Schema.Struct({
+  id: Schema.NullOr(Schema.String),
+  of: Schema.String,
+  hasBudget: Schema.Boolean
+})
+const besides = rows(Beside)
 const hasApiKey = { read: "sealed_api_key is not null" }
 const columns = makeColumns(StoredProviderKey, { hasApiKey, pricing: "json" })
 const usableColumns = makeColumns(UsableProviderKey, {
@@ -25,13 +33,36 @@ export const layer = Layer.effect(
     const database = yield* Database
     const { change, lookUp, query, read, sql } = database
     const selected = columns.read("k")
-    const usable = yield* Joined.byWorkspace(database, (workspaceIds) =>
+    // A row of each workspace at least: those without a key may have a budget too.
+    const found = yield* Joined.byWorkspace(database, (workspaceIds) =>
       query(
-        usableKeys(sql`
-          select ${usableColumns.read("k")} from provider_keys k join workspaces w on w.id = k.workspace_id
-          where k.workspace_id = any(${workspaceIds}) and k.deleted_at is null order by k.created_at, k.id`)
+        Effect.flatMap(
+          sql<typeof Beside.Type>`
+            select ${usableColumns.read("k")}, w.id as of, ${sql.literal(isLimited("b"))} as "hasBudget"
+            from workspaces w left join provider_keys k on k.workspace_id = w.id and k.deleted_at is null
+            left join workspace_budgets b on b.workspace_id = w.id
+            where w.id = any(${workspaceIds}) order by k.created_at, k.id`,
+          (read) =>
+            Effect.zipWith(
+              usableKeys(Effect.succeed(read.filter(({ id }) => id !== null))),
+              besides(Effect.succeed(read)),
+              (keys, beside) => {
+                const byId = new Map(keys.map((key) => [key.id as string, key]))
+                return beside.map(({ hasBudget, id, of }) => ({
+                  workspaceId: of,
+                  hasBudget,
+                  key: id === null ? undefined : byId.get(id)
+                }))
+              }
+            )
+        )
       )
     )
+    const forModels = (workspaceId: string) =>
+      Effect.map(found(workspaceId), (all) => ({
+        keys: all.flatMap(({ key }) => key ?? []),
+        hasBudget: all.some(({ hasBudget }) => hasBudget)
+      }))
     return ProviderKeyRepo.of({
       insert: (given, most) =>
         change((audit) =>
@@ -57,7 +88,8 @@ export const layer = Layer.effect(
             select ${selected} from provider_keys k
             where k.workspace_id = ${workspaceId} and k.deleted_at is null order by k.created_at, k.id`)
         ),
-      usable,
+      usable: (workspaceId) => Effect.map(forModels(workspaceId), ({ keys }) => keys),
+      forModels,
       update: (id, { pricing }) =>
         change((audit) =>
           returnedRow(sql`

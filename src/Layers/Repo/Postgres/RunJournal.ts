@@ -8,6 +8,7 @@ import { JournalStep } from "../../../Schemas/Journal.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
+import { settling } from "./Budgets.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { keeping, keepingEach, toBatches } from "./EventBatches.ts"
@@ -47,8 +48,8 @@ const recordOne = (sql: PgClient, { events, execution, index, step, workedMillis
       select id, ${index}::int, ${sql.json(step)}, epoch, ${workedMillis}::int from owner
       on conflict (run_id, index) do update set epoch = excluded.epoch
         where run_steps.epoch = excluded.epoch
-      returning run_id as id, index, xmax = 0 as is_new
-    )${answering(sql, by)}${keeping(sql, "kept", events)}${counting(sql, index, step)}
+      returning run_id as id, index, epoch, xmax = 0 as is_new
+    )${step.type === "model" ? settling(sql, "kept") : sql.literal("")}${answering(sql, by)}${keeping(sql, "kept", events)}${counting(sql, index, step)}
     select index from kept`
 }
 
@@ -74,7 +75,7 @@ const recordTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
     from owner join kept using (id, epoch)
     where runs.id = owner.id and owner.answered_by is not null
       and runs.answered_by is distinct from owner.answered_by
-  )${keepingEach(sql, "owner", "kept")}${countingEach(sql)}
+  )${settling(sql, "kept")}${keepingEach(sql, "owner", "kept")}${countingEach(sql)}
   select id, epoch from kept`
 
 const written = rows(Schema.Struct({ id: RunId, epoch: Schema.Int }))

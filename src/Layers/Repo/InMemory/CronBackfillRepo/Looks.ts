@@ -1,9 +1,9 @@
 import * as Effect from "effect/Effect"
 import type { DueBackfill } from "../../../../Schemas/CronBackfill.ts"
 import type { CronBackfillRepo } from "../../../../Services/CronBackfillRepo.ts"
-import { now } from "../../../../Services/CurrentTime.ts"
 import { dueJob, lookedAt } from "../CronFireRepo/Due.ts"
 import { countAll } from "../Quotas.ts"
+import { moment } from "../RunRepo/Moment.ts"
 import { fireKey, type Tables } from "../Store.ts"
 
 /** The slots of a job that wait, oldest first. */
@@ -24,20 +24,25 @@ export const make = (tables: Tables): Pick<CronBackfillRepo["Service"], "claim" 
   const { cronBackfillLooks, cronBackfills, cronFires, cronJobs, runs, workspaces } = tables
   return {
     claim: (limit, most) =>
-      Effect.map(now, (at) => ({
-        at,
-        jobs: lookedAt(tables, at)
-          .flatMap((look): ReadonlyArray<DueBackfill> => {
-            const job = cronJobs.get(look.id)
-            const [slot] = waitingOf(tables, look.id)
-            if (job === undefined || slot === undefined || look.at > at) return []
-            if (job.nextFireAt !== null && job.nextFireAt <= at) return []
-            const allowed = most[workspaces.get(job.workspaceId)?.plan ?? "free"]
-            const { pendingRuns } = countAll(tables, job.workspaceId, "", at)
-            return [{ ...dueJob(tables, job, slot), room: allowed === null ? null : allowed - pendingRuns }]
-          })
-          .slice(0, limit)
-      })),
+      Effect.map(moment, (then) => {
+        const { at } = then
+        return {
+          at,
+          jobs: lookedAt(tables, at)
+            .flatMap((look): ReadonlyArray<DueBackfill> => {
+              const job = cronJobs.get(look.id)
+              const [slot] = waitingOf(tables, look.id)
+              if (job === undefined || slot === undefined || look.at > at) return []
+              if (job.nextFireAt !== null && job.nextFireAt <= at) return []
+              const allowed = most[workspaces.get(job.workspaceId)?.plan ?? "free"]
+              const { pendingRuns } = countAll(tables, job.workspaceId, "", at)
+              return [
+                { ...dueJob(tables, job, slot, then), room: allowed === null ? null : allowed - pendingRuns }
+              ]
+            })
+            .slice(0, limit)
+        }
+      }),
     record: (at, looked) =>
       Effect.sync(() =>
         looked.flatMap(({ again, cronJobId, run, scheduledAt }) => {

@@ -4,14 +4,20 @@ import { backfillLookMillis, type DueJob, type NextDue } from "../../../../Schem
 import type { StoredCronJob } from "../../../../Schemas/CronJob.ts"
 import { isTerminal } from "../../../../Schemas/Run.ts"
 import type { CronFireRepo } from "../../../../Services/CronFireRepo.ts"
-import { now } from "../../../../Services/CurrentTime.ts"
+import { reachedIn } from "../Budgets.ts"
+import { type Moment, moment } from "../RunRepo/Moment.ts"
 import type { Tables } from "../Store.ts"
 
 const isBusy = ({ runs }: Tables, id: string) =>
   Array.from(runs.values()).some((run) => run.cronJobId === id && !isTerminal(run.status))
 
 /** A job with one of its slots, as a claim tells of it. */
-export const dueJob = (tables: Tables, job: Omit<StoredCronJob, "agent">, slot: Date): DueJob => ({
+export const dueJob = (
+  tables: Tables,
+  job: Omit<StoredCronJob, "agent">,
+  slot: Date,
+  at: Moment
+): DueJob => ({
   id: job.id,
   workspaceId: job.workspaceId,
   projectId: job.projectId,
@@ -22,6 +28,7 @@ export const dueJob = (tables: Tables, job: Omit<StoredCronJob, "agent">, slot: 
   slot,
   isBusy: isBusy(tables, job.id),
   agentIsActive: job.agentId === null || tables.agents.get(job.agentId)?.isActive === true,
+  isSpent: reachedIn(tables, job.workspaceId, at) !== undefined,
   policy: job.policy,
   agentPolicy: job.agentId === null ? null : (tables.agents.get(job.agentId)?.policy ?? null)
 })
@@ -40,7 +47,7 @@ export const make = (tables: Tables): Pick<CronFireRepo["Service"], "untilDue" |
       .sort((a, b) => a.slot.getTime() - b.slot.getTime() || (a.job.id < b.job.id ? -1 : 1))
 
   return {
-    untilDue: Effect.map(now, (at) => {
+    untilDue: Effect.map(moment, ({ at }) => {
       const slot = awaited()[0]
       const look = lookedAt(tables, at)[0]
       const millisTo = (then: Date) => then.getTime() - at.getTime()
@@ -54,12 +61,12 @@ export const make = (tables: Tables): Pick<CronFireRepo["Service"], "untilDue" |
       return Option.fromUndefinedOr(first)
     }),
     claim: (limit) =>
-      Effect.map(now, (at) => ({
-        at,
+      Effect.map(moment, (at) => ({
+        at: at.at,
         jobs: awaited()
-          .filter(({ slot }) => slot <= at)
+          .filter(({ slot }) => slot <= at.at)
           .slice(0, limit)
-          .map(({ job, slot }) => dueJob(tables, job, slot))
+          .map(({ job, slot }) => dueJob(tables, job, slot, at))
       }))
   }
 }

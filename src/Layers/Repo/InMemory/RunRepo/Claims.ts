@@ -1,9 +1,11 @@
 import * as Effect from "effect/Effect"
+import { budgetExceeded } from "../../../../Schemas/Budget.ts"
 import type { WorkspaceId } from "../../../../Schemas/Ids.ts"
 import { type ByPlan, isFull, quotaExceeded } from "../../../../Schemas/Quotas.ts"
 import { kindOf, type RunKind, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { Plan } from "../../../../Schemas/Workspace.ts"
 import type { RunRepo, Shares } from "../../../../Services/RunRepo.ts"
+import { reachedIn } from "../Budgets.ts"
 import { unlessGone } from "../Named.ts"
 import { inOrder } from "../Order.ts"
 import { isLatest, keepEvents, type Tables } from "../Store.ts"
@@ -81,6 +83,8 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "insert" | "claim
   insert: (run, claimant, batches, mostPending) =>
     Effect.flatMap(moment, (at) =>
       unlessGone(tables, run, () => {
+        const reached = reachedIn(tables, run.workspaceId, at)
+        if (reached !== undefined) return budgetExceeded(reached)
         const starts = claimant !== undefined && !isScheduled(run) && hasRoom(tables, run, claimant)
         const full = starts ? undefined : fullPlan(tables, run, mostPending)
         if (full !== undefined) return quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null)

@@ -40,6 +40,11 @@ const readOf = (slot: string) => ({
     read: `exists (select from runs r where r.cron_job_id = c.id
       and r.status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL'))`
   },
+  isSpent: {
+    read: `exists (
+      select from workspace_budgets b cross join lateral budget_reached(b.workspace_id)
+      where b.workspace_id = c.workspace_id)`
+  },
   at: { read: clockText }
 })
 const dueColumns = makeColumns(Due, readOf("next_fire_at")).read()

@@ -15,10 +15,12 @@ const slotRows = (sql: PgClient, slots: ReadonlyArray<NewFire>) => {
   const given = slots.map(({ cronJobId, outcome, run, scheduledAt }) => ({
     job: cronJobId,
     at: scheduledAt.toISOString(),
-    outcome,
+    // A node of the version before takes it for an overlap.
+    outcome: outcome === "budget_exceeded" ? "overlap" : outcome,
+    spent: outcome === "budget_exceeded",
     run: run?.id ?? null
   }))
-  return sql`jsonb_to_recordset(${sql.json(given)}) as s(job text, at timestamptz, outcome text, run text)`
+  return sql`jsonb_to_recordset(${sql.json(given)}) as s(job text, at timestamptz, outcome text, spent boolean, run text)`
 }
 
 /** As `b`. */
@@ -57,8 +59,8 @@ export const make = ({ change, sql }: Database["Service"]): Pick<CronFireRepo["S
           with slots as materialized (
             select * from ${slotRows(sql, slots)}
           ), fired as (
-            insert into cron_fires (cron_job_id, scheduled_at, fired_at, outcome, run_id)
-            select job, at, ${firedAt}::timestamptz, outcome, run from slots order by job, at
+            insert into cron_fires (cron_job_id, scheduled_at, fired_at, outcome, is_spent, run_id)
+            select job, at, ${firedAt}::timestamptz, outcome, spent, run from slots order by job, at
             on conflict do nothing
             returning run_id
           ), left_over as (

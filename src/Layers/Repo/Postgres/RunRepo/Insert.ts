@@ -4,11 +4,13 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
+import { type BudgetExceeded, budgetExceeded } from "../../../../Schemas/Budget.ts"
 import type { PlanLimitExceeded } from "../../../../Schemas/Connector.ts"
 import { type ByPlan, quotaExceeded } from "../../../../Schemas/Quotas.ts"
 import { kindOf, RunStatus, type StoredRun } from "../../../../Schemas/Run.ts"
 import { Plan } from "../../../../Schemas/Workspace.ts"
 import type { Claimant, RunRepo, Shares } from "../../../../Services/RunRepo.ts"
+import { reachedOf } from "../Budgets.ts"
 import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { keeping } from "../EventBatches.ts"
@@ -23,32 +25,38 @@ import { newest, noLimit, runningOf } from "./Owners.ts"
 const Answer = Schema.Struct({
   status: Schema.NullOr(RunStatus),
   /** The plan that allows no more to wait. */
-  full: Schema.NullOr(Plan)
+  full: Schema.NullOr(Plan),
+  /** The limit of the budget that is reached. */
+  spent: Schema.NullOr(Schema.Struct({ reached: Schema.String, amount: Schema.Finite }))
 })
 type Answer = typeof Answer.Type
 export const answered = firstRow(Answer)
-/** Out of `made` and `full_plan`. */
+/** Out of `made`, `full_plan` and `spent`. */
 export const answerColumns = makeColumns(Answer, {
   status: { read: "(select status from made)" },
-  full: { read: "(select plan from full_plan)" }
+  full: { read: "(select plan from full_plan)" },
+  spent: { read: "(select to_json(spent) from spent)" }
 }).read()
 
 /** Whether the statement did anything, if only refuse. */
-export const isWritten = ({ full, status }: Answer): boolean => full !== null || status !== null
+export const isWritten = ({ full, spent, status }: Answer): boolean =>
+  full !== null || spent !== null || status !== null
 
 /** Whether the run has started. */
 export const toStarted = (
-  { full, status }: Answer,
+  { full, spent, status }: Answer,
   mostPending: ByPlan | undefined
-): Effect.Effect<boolean, PlanLimitExceeded> =>
-  full === null
+): Effect.Effect<boolean, BudgetExceeded | PlanLimitExceeded> => {
+  if (spent !== null) return Effect.fail(budgetExceeded(reachedOf(spent)))
+  return full === null
     ? Effect.succeed(status === "RUNNING")
     : Effect.fail(quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null))
+}
 
 /**
- * `workspace, counts, …, room, full_plan as (…)`: a row of `room` if workspace and owner have a place that no run of
- * the workspace waits for; of `full_plan` if no more may wait. Both are empty, and nothing of them is locked, unless
- * `wanted`.
+ * `workspace, counts, …, room, full_plan, spent as (…)`: a row of `room` if workspace and owner have a place that no run
+ * of the workspace waits for; of `full_plan` if no more may wait; of `spent` if the budget of the month is used up. All
+ * are empty, and nothing of them is locked, unless `wanted`.
  */
 export const roomFor = (
   sql: PgClient,
@@ -72,11 +80,15 @@ export const roomFor = (
   ), full_plan as materialized (
     select plan from workspace, counts
     where not exists (select from room) and pending >= ${mostOf(sql, mostPending)}
+  ), spent as materialized (
+    select reached, amount from workspace_budgets b cross join lateral budget_reached(b.workspace_id)
+    where b.workspace_id = (select id from workspace) and not exists (select from gone) and ${wanted}
   )`
 }
 
-/** Nothing that is named is gone, and one more may wait. */
-export const isAllowed = "not exists (select from gone) and not exists (select from full_plan)"
+/** Nothing that is named is gone, one more may wait, and there is money left. */
+export const isAllowed =
+  "not exists (select from gone) and not exists (select from full_plan) and not exists (select from spent)"
 
 /** `free as (…)`: a row, which says whether there is room. */
 export const freeIn = "free as (select exists (select from room) as free)"
