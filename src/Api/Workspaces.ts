@@ -2,6 +2,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { Budget, PutBudget } from "../Schemas/Budget.ts"
 import type { UserId, WorkspaceId } from "../Schemas/Ids.ts"
 import { WorkspaceUsage } from "../Schemas/QuotaUsage.ts"
 import { AddMember, CreateWorkspace, Member, UpdateWorkspace, WorkspaceView } from "../Schemas/Workspace.ts"
@@ -56,10 +57,35 @@ export const Workspaces = HttpApiGroup.make("workspaces")
       error: NotFound
     }).annotateMerge(
       OpenApi.annotations({
-        summary: "Say how much of what its plan allows a workspace has",
+        summary: "Say how much of what its plan allows a workspace has, and how its budget stands",
         description:
-          "`workspacesOwned` and `tokens` are those of the caller, by the best plan of the workspaces that the caller " +
+          "`budget` is that of this month in UTC. `workspacesOwned` and `tokens` are those of the caller, by the best plan of the workspaces that the caller " +
           "owns. One more than the limit is a 403 (`plan_limit_exceeded`) that names the quota."
+      })
+    ),
+    HttpApiEndpoint.get("budget", `${workspaces}/:id/budget`, {
+      params: { id: pathId<WorkspaceId>() },
+      success: data(Budget),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read what a workspace may spend on models",
+        description: "By any member. Null is no limit. How much is spent: `GET /api/workspaces/{id}/usage`."
+      })
+    ),
+    HttpApiEndpoint.put("putBudget", `${workspaces}/:id/budget`, {
+      params: { id: pathId<WorkspaceId>() },
+      payload: PutBudget,
+      success: data(Budget),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Set what a workspace may spend on models, by an owner",
+        description:
+          "Replaces the whole: a field that is absent has no limit. Of a month in UTC, and of one run or turn. What is " +
+          "booked goes over a limit by one call of a model at most. A run that meets it waits for calls that are under " +
+          "way, and then ends FAILED (`budget_exceeded`) with its steps kept; new work is a 403. With a limit in " +
+          "dollars a model whose price is not known is not asked."
       })
     ),
     HttpApiEndpoint.get("members", `${workspaces}/:id/members`, {

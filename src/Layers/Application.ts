@@ -4,6 +4,7 @@ import { Accounts } from "../Services/Accounts.ts"
 import { Agents } from "../Services/Agents.ts"
 import { Approvals } from "../Services/Approvals.ts"
 import * as AuditLog from "../Services/AuditLog.ts"
+import { Budgets } from "../Services/Budgets.ts"
 import { Chat } from "../Services/Chat.ts"
 import * as ConnectorReports from "../Services/ConnectorReports.ts"
 import { Connectors } from "../Services/Connectors.ts"
@@ -35,6 +36,7 @@ const useCases = Layer.mergeAll(
   Agents.layer,
   Approvals.layer,
   AuditLog.AuditLog.layer,
+  Budgets.layer,
   Chat.layer,
   Connectors.layer,
   CronJobs.layer,

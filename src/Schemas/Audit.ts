@@ -10,6 +10,8 @@ export type AuditAction =
   | "agent.policy"
   | "approval.approve"
   | "approval.reject"
+  /** Of the workspace that is the target. */
+  | "budget.update"
   | "connector.create"
   | "connector.update"
   | "connector.delete"

@@ -3,12 +3,13 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
-import { RunId, UserId } from "../Schemas/Ids.ts"
+import { RunId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
 
 /**
  * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one.
  * `watch`: somebody reads the events of these. `events`: they told more. `cron`: a cron job, or a
  * scheduled run, may be due sooner than any was.
+ * `budget`: that of this workspace, or of any, was set, or a call of it is over (`freed`) or waits for others (`waits`).
  * `rights`: this user may do less than before, or other things; the database says so itself (migration 27).
  */
 export const Signal = Schema.Union([
@@ -19,6 +20,11 @@ export const Signal = Schema.Union([
   }),
   Schema.Struct({ type: Schema.Literal("run"), id: RunId }),
   Schema.Struct({ type: Schema.Literals(["watch", "events"]), ids: Schema.NonEmptyArray(RunId) }),
+  Schema.Struct({
+    type: Schema.Literal("budget"),
+    workspaceId: Schema.optionalKey(WorkspaceId),
+    what: Schema.Literals(["set", "freed", "waits"])
+  }),
   Schema.Struct({ type: Schema.Literal("rights"), userId: UserId })
 ])
 export type Signal = typeof Signal.Type
@@ -36,7 +42,7 @@ export class Signals extends Context.Service<
      */
     readonly publish: (signal: Signal) => Effect.Effect<void>
     /**
-     * What is published from now on. `runs` and `cron` also come when signals may have been lost. A reader that falls
+     * What is published from now on. `runs`, `cron` and `budget` also come when signals may have been lost. A reader that falls
      * behind loses the oldest.
      */
     readonly subscribe: Effect.Effect<Stream.Stream<Signal>, never, Scope.Scope>

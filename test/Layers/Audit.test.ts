@@ -79,6 +79,11 @@ const rows: Readonly<Record<string, Row>> = {
   "tokens.remove": { action: "token.revoke", id: "token" },
   "workspaces.create": create("workspace.create", { name: "w" }),
   "workspaces.update": { action: "workspace.update", id: "workspace", body: () => ({ name: "b" }) },
+  "workspaces.putBudget": {
+    action: "budget.update",
+    id: "workspace",
+    body: () => ({ monthlyUsd: 1_000 })
+  },
   "workspaces.addMember": {
     action: "member.invite",
     id: "workspace",

@@ -72,6 +72,7 @@ export const bodies: Readonly<Record<string, Json>> = {
   "memory.upsert": { key: "k", value: "changed" },
   "workspaces.create": { name: "w" },
   "workspaces.update": { name: "changed" },
+  "workspaces.putBudget": { monthlyUsd: 1_000 },
   "workspaces.addMember": { email: "stranger@example.org" },
   "projects.create": { name: "p" },
   "providerKeys.create": { name: "k", provider: "offline", model: "m" },

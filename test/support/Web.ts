@@ -14,6 +14,7 @@ import type { Approvals } from "../../src/Services/Approvals.ts"
 import type { AuditLog } from "../../src/Services/AuditLog.ts"
 import type { AuditNotes } from "../../src/Services/AuditNotes.ts"
 import type { Auth } from "../../src/Services/Auth.ts"
+import type { Budgets } from "../../src/Services/Budgets.ts"
 import type { Chat } from "../../src/Services/Chat.ts"
 import type { Connectors } from "../../src/Services/Connectors.ts"
 import type { CronJobs } from "../../src/Services/CronJobs.ts"
@@ -51,6 +52,7 @@ type Served =
   | Tokens
   | Usage
   | Workspaces
+  | Budgets
   | Quotas
   | DatabaseGauges
   | DatabaseHealth

@@ -66,6 +66,7 @@ export const layer = Layer.effect(
       // What was sent while nobody listened is lost: look.
       yield* local.publish({ type: "runs" })
       yield* local.publish({ type: "cron" })
+      yield* local.publish({ type: "budget", what: "set" })
       const receive = Effect.gen(function* () {
         const { payload } = yield* Queue.take(notifications)
         const signal = decode(payload)
