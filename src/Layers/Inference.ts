@@ -16,7 +16,7 @@ import { environment } from "./Inference/Environment.ts"
 import { measured } from "./Inference/Measured.ts"
 import * as ModelStream from "./Inference/ModelStream.ts"
 import * as Offline from "./Inference/Offline.ts"
-import type { Connection } from "./Inference/Provider.ts"
+import { type Connection, outputLimitOf } from "./Inference/Provider.ts"
 
 /** The models of this process: those of the workspaces' keys, the operator's, and the offline one. */
 export const layer = Layer.effect(
@@ -58,7 +58,7 @@ export const layer = Layer.effect(
         return listRefusal(choice, yield* keys.usable(choice.workspaceId), models)
       }),
       model: Effect.fn("Inference.model")(function* (choice) {
-        const stored = yield* keys.usable(choice.workspaceId)
+        const { hasBudget, keys: stored } = yield* keys.forModels(choice.workspaceId)
         const chosen = chooseModel(choice, stored, models)
         if (typeof chosen === "string") {
           return yield* new InferenceError({ reason: "bad_request", error: chosen })
@@ -71,14 +71,14 @@ export const layer = Layer.effect(
             : chosen.source === "environment"
               ? chosen.provider
               : "offline"
-        if (provider === "offline") return { stream: offline, answeredBy, pricing }
+        if (provider === "offline") return { stream: offline, answeredBy, pricing, hasBudget }
         if (provider === "google" && !isGoogleModel(chosen.model)) {
           return yield* new InferenceError({
             reason: "bad_request",
             error: "the model must be a name, or models/ or tunedModels/ before one"
           })
         }
-        const stream = online(
+        const connection: Connection =
           chosen.source === "key"
             ? {
                 provider,
@@ -94,8 +94,8 @@ export const layer = Layer.effect(
                 ...(access.get(provider) ?? { apiKey: null, baseUrl: null, maxOutputTokens: null }),
                 fetch: outbound.trusted
               }
-        )
-        return { stream, answeredBy, pricing }
+        const maxOutputTokens = outputLimitOf(connection)
+        return { stream: online(connection), answeredBy, maxOutputTokens, pricing, hasBudget }
       })
     })
   })

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import { kindOf, type RunKind, type StoredRun } from "../Schemas/Run.ts"
 import { monotonicMillis } from "./CurrentTime.ts"
 import { AgentLoop } from "./Engine/AgentLoop.ts"
+import { BudgetNews } from "./Engine/BudgetNews.ts"
 import * as Executor from "./Engine/Executor.ts"
 import { Flusher } from "./Engine/Flusher.ts"
 import type { EventListener } from "./Engine/LiveEvents.ts"
@@ -112,7 +113,7 @@ export class Engine extends Context.Service<
 
 /** The engine over its ports. No fiber of it executes anything by itself: that takes an executor. */
 export const layer = Layer.mergeAll(Engine.layer, Readers.layer, RunEvents.layer, Work.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, Flusher.layer, LocalExecutors.layer)),
+  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, BudgetNews.layer, Flusher.layer, LocalExecutors.layer)),
   Layer.provideMerge(WatchedRuns.layer)
 )
 

@@ -10,6 +10,8 @@ export interface Failure {
   readonly isRetryable: boolean
   /** How long the provider asked to wait, in milliseconds. */
   readonly retryAfterMillis: number | null
+  /** The model surely never had the question: there was no connection, or the provider refused the request. */
+  readonly isUnasked?: boolean
 }
 
 /** What is known around a failure: whether anything was told before, and what must not be said. */
@@ -35,7 +37,7 @@ export const failureOf = (raw: unknown, { hasBegun, now, scrub }: FailureContext
       refusal.isAway === true ? "unreachable" : "bad_request",
       scrub(`baseUrl: ${refusal.error}`)
     )
-    return { ...told, isRetryable: refusal.isAway === true }
+    return { ...told, isRetryable: refusal.isAway === true, isUnasked: true }
   }
   if (isTooLarge(raw)) return finally_("unknown", tooLarge)
   const { body, headers, message, name, status, type } = read(raw)
@@ -45,8 +47,34 @@ export const failureOf = (raw: unknown, { hasBegun, now, scrub }: FailureContext
   return {
     error: new InferenceError({ reason, error: `${sentences[reason]}${detail}` }),
     isRetryable: reason === "rate_limited" || reason === "overloaded" || reason === "unreachable",
-    retryAfterMillis: retryAfter(headers, now) ?? retryDelay(body)
+    retryAfterMillis: retryAfter(headers, now) ?? retryDelay(body),
+    isUnasked: isRefusal(raw) || isUnconnected(raw)
   }
+}
+
+/** An answer of the provider that it does not take the request, and no gateway's that it heard no end of it. */
+const isRefusal = (raw: unknown): boolean => {
+  const status =
+    typeof raw === "object" && raw !== null && "statusCode" in raw ? Number(raw.statusCode) : Number.NaN
+  return (status >= 400 && status < 500 && status !== 408) || status === 503 || status === 529
+}
+
+const unconnected: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT"
+])
+
+const isUnconnected = (raw: unknown): boolean => {
+  let cause = raw
+  for (let depth = 0; depth < 10 && typeof cause === "object" && cause !== null; depth++) {
+    if ("code" in cause && unconnected.has(cause.code)) return true
+    cause = "cause" in cause ? cause.cause : undefined
+  }
+  return false
 }
 
 /** Not about keys, and not what can't be read: that may repeat the prompt. */

@@ -3,7 +3,7 @@ import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { InferenceError, InferenceEvent } from "../../Schemas/Inference.ts"
+import { InferenceError, type InferenceEvent } from "../../Schemas/Inference.ts"
 import type { Provider } from "../../Schemas/ProviderKey.ts"
 import { monotonicMillis } from "../../Services/CurrentTime.ts"
 import type { Model } from "../../Services/Inference.ts"
@@ -17,11 +17,11 @@ type Finish = Extract<InferenceEvent, { type: "finish" }>
 /** The same stream of answers, and every call of it is measured: how long it took, what came of it, and which tokens it cost. */
 export const measured =
   (provider: Provider, stream: Model["stream"]): Model["stream"] =>
-  (request) =>
+  (request, asking) =>
     Stream.unwrap(
       Effect.map(monotonicMillis, (since) => {
         let finish: Finish | undefined
-        return stream(request).pipe(
+        return stream(request, asking).pipe(
           Stream.mapArray((events) => {
             for (const event of events) if (event.type === "finish") finish = event
             return events
@@ -40,9 +40,9 @@ export const measured =
       })
     )
 
-const outcomeOf = (exit: Exit.Exit<unknown, InferenceError>, finish: Finish | undefined): string => {
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>, finish: Finish | undefined): string => {
   const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
-  if (failure !== undefined) return failure.reason
+  if (failure !== undefined) return failure instanceof InferenceError ? failure.reason : "not_begun"
   if (finish === undefined) return Exit.isSuccess(exit) ? "truncated" : "interrupted"
   return finish.truncated === undefined ? "ok" : "truncated"
 }

@@ -13,6 +13,7 @@ import type { InferenceError, InferenceEvent, InferenceRequest } from "../../Sch
 import type { Thinker } from "../../Schemas/Reasoning.ts"
 import { makeScrubber } from "../../Schemas/Scrub.ts"
 import { wireNames } from "../../Schemas/WireName.ts"
+import type { Asking } from "../../Services/Inference.ts"
 import { makeBatches, readAll } from "./Batches.ts"
 import { type Failure, failureOf } from "./Failures.ts"
 import { makeWatch } from "./Liveness.ts"
@@ -42,20 +43,34 @@ interface Attempt {
   readonly asked: Asked
 }
 
+/** It may not be asked another time, for a reason of who asks. */
+interface NotAgain<E> {
+  readonly notAgain: E
+}
+
 /**
  * Asks a model over this connection; see `Model.stream` for what it guarantees. The provider may send nothing for
  * `idleMillis`.
  */
 export const make =
   (connection: Connection, idleMillis: number) =>
-  (request: InferenceRequest): Stream.Stream<InferenceEvent, InferenceError> =>
-    Stream.unwrap(
-      Effect.map(connect({ connection, idleMillis, request, asked: askedOf(connection, request) }), (open) =>
+  <E = never>(
+    request: InferenceRequest,
+    asking?: Asking<E>
+  ): Stream.Stream<InferenceEvent, InferenceError | E> => {
+    const asked = askedOf(connection, request, asking?.maxOutputTokens ?? null)
+    return Stream.unwrap(
+      Effect.map(connect({ connection, idleMillis, request, asked }, asking), (open) =>
         Stream.fromPull(Effect.succeed(pullOf(open)))
       )
-    ).pipe(Stream.mapError(({ error }) => error))
+    ).pipe(Stream.mapError((failed) => ("notAgain" in failed ? failed.notAgain : failed.error)))
+  }
 
-const askedOf = (connection: Connection, { messages, tools }: InferenceRequest): Asked => {
+const askedOf = (
+  connection: Connection,
+  { messages, tools }: InferenceRequest,
+  mostTokens: number | null
+): Asked => {
   const dialect = dialectOf(connection)
   const isLasting = dialect === "openai-compatible"
   const thinker: Thinker = { provider: dialect, model: connection.model, isLasting }
@@ -63,7 +78,7 @@ const askedOf = (connection: Connection, { messages, tools }: InferenceRequest):
     dialect,
     thinker,
     names: wireNames(dialect, tools, messages),
-    maxOutputTokens: outputLimitOf(connection),
+    maxOutputTokens: outputLimitOf(connection) ?? mostTokens,
     needsThoughts: false
   }
 }
@@ -87,17 +102,20 @@ const pullOf = ({ first, next }: Open) => {
 }
 
 /** Tries until something is there to be told; after that nothing is tried again. */
-const connect = Effect.fnUntraced(function* (given: Attempt) {
+const connect = Effect.fnUntraced(function* <E>(given: Attempt, asking: Asking<E> | undefined) {
   const parent = yield* Effect.scope
   let { asked } = given
+  const again = Effect.mapError(asking?.again ?? Effect.void, (notAgain): NotAgain<E> => ({ notAgain }))
   for (let attempt = 0; ; attempt++) {
     const scope = yield* Scope.fork(parent)
     const opened = yield* Effect.result(Scope.provide(open({ ...given, asked }), scope))
     if (Result.isSuccess(opened)) return opened.success
     yield* Scope.close(scope, Exit.void)
     const { failure } = opened
+    if (asking !== undefined) yield* asking.failed(failure.isUnasked === true)
     if (missesThoughts(failure, asked)) {
       asked = { ...asked, needsThoughts: true }
+      yield* again
       continue
     }
     const backoff = firstWaitMillis * 2 ** attempt * (0.75 + (yield* Random.next) / 2)
@@ -106,6 +124,7 @@ const connect = Effect.fnUntraced(function* (given: Attempt) {
       return yield* Effect.fail(failure)
     }
     yield* Effect.sleep(wait)
+    yield* again
   }
 })
 

@@ -1,6 +1,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { BudgetExceeded } from "../../Schemas/Budget.ts"
 import type { ApprovalNeeded, HandedBack, OwnershipLost } from "../../Schemas/Execution.ts"
 import { givenOf } from "../../Schemas/GivenTool.ts"
 import type { MessageId } from "../../Schemas/Ids.ts"
@@ -17,6 +18,7 @@ import { Inference } from "../Inference.ts"
 import { Settings } from "../Settings.ts"
 import type { Tool } from "../ToolSource.ts"
 import { askModel } from "./AskModel.ts"
+import { CallBudget } from "./CallBudget.ts"
 import { type Calling, callTools } from "./CallTools.ts"
 import { untilDraining } from "./Draining.ts"
 import { patiently } from "./Patience.ts"
@@ -49,6 +51,7 @@ export interface LoopResult {
 
 type LoopError =
   | ApprovalNeeded
+  | BudgetExceeded
   | HandedBack
   | InferenceError
   | LimitExceeded
@@ -84,6 +87,7 @@ export class AgentLoop extends Context.Service<
 
       const answer = Effect.fnUntraced(function* (input: LoopInput) {
         const { finished, log, messageId, request } = input
+        const budget = yield* CallBudget
         const begun = firstAnswerOf(finished)
         const toolbox = yield* Toolbox.make(input.access, awaitTool, {
           budget: settings.historyTokens,
@@ -118,6 +122,7 @@ export class AgentLoop extends Context.Service<
         })
         while (true) {
           const said: Extract<JournalStep, { type: "model" }> = yield* step(steps, index, "model", ask)
+          yield* budget.booked(said)
           index++
           text += said.text
           const { reasoning, text: content, toolCalls, truncated } = said

@@ -7,10 +7,11 @@ import { makeAnswer } from "../../Schemas/ModelAnswer.ts"
 import { costOf } from "../../Schemas/Pricing.ts"
 import { fitPrompt, promptBudget } from "../../Schemas/Prompt.ts"
 import { type RunEvent, responding } from "../../Schemas/RunEvent.ts"
-import { noUsage } from "../../Schemas/Usage.ts"
+import { noUsage, type Usage } from "../../Schemas/Usage.ts"
 import type { Model } from "../Inference.ts"
 import { whileOurs } from "../Lease.ts"
 import type { SettingsShape } from "../Settings.ts"
+import { CallBudget, type NotBegun } from "./CallBudget.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
 
 interface Question<E> {
@@ -36,7 +37,8 @@ export const askModel = Effect.fnUntraced(function* <E>(
   { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
 ) {
   yield* emit(thinking)
-  const { answeredBy, pricing, stream } = yield* model
+  const asked = yield* model
+  const { answeredBy, pricing, stream } = asked
   const answer = makeAnswer(request.messages)
   const messages = fitPrompt(request.messages, promptBudget(historyTokens, request.tools))
   yield* whileOurs
@@ -45,27 +47,33 @@ export const askModel = Effect.fnUntraced(function* <E>(
     if (first === undefined) return Effect.void
     return more.length === 0 ? emit(first) : Effect.forEach(events, emit, { discard: true })
   }
-  const broken = yield* stream({ ...request, messages }).pipe(
-    Stream.runForEachArray((events) => {
-      const told: Array<RunEvent> = []
-      for (const event of events) {
-        const delta = answer.take(event)
-        if (answer.length() > room)
-          return Effect.andThen(tell(told), Effect.fail(outputExceeded(maxOutputLength)))
-        if (answer.calls() > maxSteps) return Effect.andThen(tell(told), Effect.fail(stepsExceeded(maxSteps)))
-        if (delta !== "") told.push(responding(messageId, delta))
-      }
-      return tell(told)
-    }),
-    Effect.timeoutOrElse({
-      duration: modelTimeoutMillis,
-      orElse: () => Effect.fail(tooSlow("model_time", "the model", modelTimeoutMillis))
-    }),
-    Effect.as(undefined),
-    Effect.catchTag("InferenceError", (failure) =>
-      failure.reason === "truncated" ? Effect.succeed(failure.error) : Effect.fail(failure)
+  const question = { model: asked, request: { ...request, messages } }
+  const isCounted = () => tokensOf(answer.result().usage) > 0
+  const budget = yield* CallBudget
+  const call = (asking: Parameters<typeof stream<NotBegun>>[1]) =>
+    stream(question.request, asking).pipe(
+      Stream.runForEachArray((events) => {
+        const told: Array<RunEvent> = []
+        for (const event of events) {
+          const delta = answer.take(event)
+          if (answer.length() > room)
+            return Effect.andThen(tell(told), Effect.fail(outputExceeded(maxOutputLength)))
+          if (answer.calls() > maxSteps)
+            return Effect.andThen(tell(told), Effect.fail(stepsExceeded(maxSteps)))
+          if (delta !== "") told.push(responding(messageId, delta))
+        }
+        return tell(told)
+      }),
+      Effect.timeoutOrElse({
+        duration: modelTimeoutMillis,
+        orElse: () => Effect.fail(tooSlow("model_time", "the model", modelTimeoutMillis))
+      }),
+      Effect.as(undefined),
+      Effect.catchTag("InferenceError", (failure) =>
+        failure.reason === "truncated" ? Effect.succeed(failure.error) : Effect.fail(failure)
+      )
     )
-  )
+  const broken = yield* budget.during(question, isCounted, call)
   const rest = answer.rest()
   if (rest !== "") yield* emit(responding(messageId, rest))
   const { reasoning, text, toolCalls, ...result } = answer.result()
@@ -81,3 +89,6 @@ export const askModel = Effect.fnUntraced(function* <E>(
       : { ...counted, toolCalls: [], truncated }
   return { answeredBy, step }
 })
+
+/** What servers that do not count say is nothing. */
+const tokensOf = ({ inputTokens, outputTokens }: Usage = noUsage): number => inputTokens + outputTokens

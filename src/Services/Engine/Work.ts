@@ -11,11 +11,14 @@ import { boundOf } from "../../Schemas/Policy.ts"
 import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
 import { AgentRepo } from "../AgentRepo.ts"
 import { actingAs } from "../Audited.ts"
+import { BudgetRepo } from "../BudgetRepo.ts"
 import { ConversationRepo } from "../ConversationRepo.ts"
 import { type Progress, RunJournal } from "../RunJournal.ts"
 import { Settings } from "../Settings.ts"
 import { ToolSource } from "../ToolSource.ts"
 import { AgentLoop, type LoopResult } from "./AgentLoop.ts"
+import { BudgetNews } from "./BudgetNews.ts"
+import * as CallBudget from "./CallBudget.ts"
 import { untilDraining } from "./Draining.ts"
 import * as ExecutionLog from "./ExecutionLog.ts"
 import * as Finish from "./Finish.ts"
@@ -53,6 +56,7 @@ export class Work extends Context.Service<
           Effect.raceFirst(log.flushing),
           Effect.catchTags({
             ApprovalNeeded: ({ calls }) => Effect.as(park(run, calls, log), parked),
+            BudgetExceeded: ({ error }) => Effect.succeed(Finish.failed(log, "budget_exceeded", error)),
             InferenceError: ({ error, reason }) =>
               Effect.as(
                 Effect.annotateLogs(Effect.logWarning("a model gave no answer"), { reason, error }),
@@ -108,6 +112,8 @@ const nothingDone: Progress = { steps: new Map(), workedMillis: 0 }
  */
 const makePerform = Effect.gen(function* () {
   const agents = yield* AgentRepo
+  const news = yield* BudgetNews
+  const repo = yield* BudgetRepo
   const conversations = yield* ConversationRepo
   const journals = yield* RunJournal
   const loop = yield* AgentLoop
@@ -148,9 +154,11 @@ const makePerform = Effect.gen(function* () {
         messageId: run.turn?.replyId ?? null
       })
     )
+    const { workspaceId } = run
+    const budget = CallBudget.make({ news, repo, execution: log.execution, workspaceId })
     const maxSeconds = run.policy?.maxSeconds ?? null
     const most = boundOf(runMaxMillis, maxSeconds === null ? null : maxSeconds * 1000)
-    return yield* Effect.timeoutOrElse(answer, {
+    return yield* Effect.timeoutOrElse(Effect.provideService(answer, CallBudget.CallBudget, budget), {
       duration: Math.max(0, most - (yield* log.workedMillis)),
       orElse: () => workedTooLong(most)
     })

@@ -1,0 +1,166 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import {
+  addSpending,
+  type BudgetExceeded,
+  boundOf,
+  budgetExceeded,
+  nothingSpent,
+  type Permission,
+  unpriced,
+  usualOutputTokens
+} from "../../Schemas/Budget.ts"
+import type { HandedBack } from "../../Schemas/Execution.ts"
+import { OwnershipLost } from "../../Schemas/Execution.ts"
+import type { WorkspaceId } from "../../Schemas/Ids.ts"
+import type { InferenceRequest } from "../../Schemas/Inference.ts"
+import type { JournalStep } from "../../Schemas/Journal.ts"
+import type { BudgetRepo } from "../BudgetRepo.ts"
+import type { Asking, Model } from "../Inference.ts"
+import { whileOurs } from "../Lease.ts"
+import type { Execution } from "../RunRepo.ts"
+import type { BudgetNews } from "./BudgetNews.ts"
+import { untilDraining } from "./Draining.ts"
+import { patiently } from "./Patience.ts"
+
+export type NotBegun = BudgetExceeded | HandedBack | OwnershipLost
+
+/** How the calls of one execution keep to the budget of its workspace (CONTRACT.md section 11). */
+export interface CallBudget {
+  /**
+   * Makes a call of a model, of which `isCounted` says whether the provider told what it cost. Where the workspace has
+   * a budget it begins when that lets it: until then it waits, without a connection to the store, and ends with
+   * `HandedBack` when the process stops. What the call may cost at most is held until the step is journaled; it is
+   * given back where the model surely never had the question, and counts as lost where nobody knows what came of it.
+   * Without a budget this asks nobody.
+   */
+  readonly during: <A, E, R>(
+    question: { readonly model: Model; readonly request: InferenceRequest },
+    isCounted: (answer: A) => boolean,
+    call: (asking: Asking<NotBegun> | undefined) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | NotBegun, R>
+  /** A step is journaled, now or by an execution before. */
+  readonly booked: (step: JournalStep) => Effect.Effect<void>
+}
+
+/** Of the execution that this is part of; what is executed by none has no budget. */
+export const CallBudget = Context.Reference<CallBudget>("agentd/Services/Engine/CallBudget", {
+  defaultValue: () => ({
+    during: (_question, _isCounted, call) => call(undefined),
+    booked: () => Effect.void
+  })
+})
+
+interface Given {
+  readonly repo: BudgetRepo["Service"]
+  readonly news: BudgetNews["Service"]
+  readonly execution: Execution
+  readonly workspaceId: WorkspaceId
+}
+
+/** Answers of what an execution holds, and how it comes by it. */
+const makeHeld = ({ execution, news, repo, workspaceId }: Given) => {
+  let isHeld = false
+  const freed = Effect.suspend(() => {
+    isHeld = false
+    return news.freed(workspaceId)
+  })
+
+  /** Not interrupted in the middle: what was held and forgotten would count as lost. */
+  const ask = (call: Parameters<BudgetRepo["Service"]["reserve"]>[0]) =>
+    patiently(
+      Effect.uninterruptible(
+        Effect.tap(repo.reserve(call), ({ type }) =>
+          Effect.sync(() => {
+            isHeld = type === "reserved"
+          })
+        )
+      )
+    )
+
+  return {
+    isHeld: () => isHeld,
+    /** Waits until it may begin; false: there is no budget. */
+    reserve: Effect.fnUntraced(function* (
+      call: Omit<Parameters<typeof ask>[0], "execution" | "workspaceId">,
+      model: string
+    ) {
+      while (true) {
+        const since = news.seen()
+        const permission: Permission = yield* ask({ ...call, execution, workspaceId })
+        switch (permission.type) {
+          case "reserved":
+            return true
+          case "none":
+            news.hasNone(workspaceId, since)
+            return false
+          case "lost":
+            return yield* new OwnershipLost()
+          case "unpriced":
+            return yield* unpriced(model)
+          case "refused":
+            return yield* budgetExceeded(permission.reached)
+          case "waits":
+            yield* untilDraining(news.changed(workspaceId, since))
+        }
+      }
+    }),
+    /** Tried while the store is there: what it does not hear of counts as lost when the execution is over. */
+    settle: (how: "released" | "lost") =>
+      Effect.suspend(() =>
+        isHeld ? Effect.andThen(Effect.ignore(repo.settle(execution, how)), freed) : Effect.void
+      ),
+    booked: Effect.suspend(() => (isHeld ? freed : Effect.void))
+  }
+}
+
+export const make = (given: Given): CallBudget => {
+  const { news, workspaceId } = given
+  const held = makeHeld(given)
+  let run = nothingSpent
+  /** When it was last known that there is none. */
+  let since = news.seen()
+
+  return {
+    during: (question, isCounted, call) => {
+      const { model, request } = question
+      const outputTokens = model.maxOutputTokens ?? usualOutputTokens
+      if (!model.hasBudget && !news.mayHave(workspaceId, since)) return call(undefined)
+      const seen = news.seen()
+      const { pricing } = model
+      const reserve = Effect.suspend(() =>
+        held.reserve({ bound: boundOf(request, outputTokens, pricing), run }, model.answeredBy.model)
+      )
+      const asking: Asking<NotBegun> = {
+        maxOutputTokens: outputTokens,
+        again: Effect.andThen(Effect.asVoid(reserve), whileOurs),
+        failed: (isUnasked) => held.settle(isUnasked ? "released" : "lost")
+      }
+      return Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const begun = yield* Effect.exit(restore(Effect.tap(reserve, () => whileOurs)))
+          if (Exit.isFailure(begun)) {
+            yield* held.settle("released")
+            return yield* Effect.failCause(begun.cause)
+          }
+          if (!begun.value) since = seen
+          const made = yield* Effect.exit(restore(call(begun.value ? asking : undefined)))
+          // Who is interrupted can't write any more: what it holds is lost with its execution.
+          if (Exit.isSuccess(made) ? !isCounted(made.value) : !Exit.hasInterrupts(made)) {
+            yield* held.settle("lost")
+          }
+          return yield* made
+        })
+      )
+    },
+    booked: (step) =>
+      Effect.suspend(() => {
+        if (step.type !== "model") return Effect.void
+        const { costNanos, usage } = step
+        const tokens = usage.inputTokens + usage.outputTokens
+        run = addSpending(run, { tokens, costNanos: costNanos ?? 0 })
+        return held.booked
+      })
+  }
+}
