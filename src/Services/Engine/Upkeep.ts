@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
 import { AuditRepo } from "../AuditRepo.ts"
+import { BudgetRepo } from "../BudgetRepo.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
 import { IdempotencyRepo } from "../IdempotencyRepo.ts"
 import * as Metrics from "../Metrics.ts"
@@ -15,6 +16,7 @@ const expireMillis = 10_000
 const expireAtOnce = 100
 const foldMillis = 1_000
 const pruneMillis = 60_000
+const buryAtOnce = 100
 const pruneAtOnce = 200
 const prunePauseMillis = 50
 /** So long after their end tokens can still be told of. */
@@ -27,6 +29,7 @@ const oldSnapshotSeconds = 900
 /** Looks after what no worker holds: ends what waited for people for too long, and forgets what is old. */
 export const start = Effect.gen(function* () {
   const approvals = yield* ApprovalRepo
+  const budgets = yield* BudgetRepo
   const fires = yield* CronFireRepo
   const repo = yield* RunRepo
   const tokens = yield* TokenRepo
@@ -53,6 +56,11 @@ export const start = Effect.gen(function* () {
   yield* regularly(approvals.expire(expireAtOnce), expireMillis, "approvals not looked through")
   yield* regularly(repo.foldTotals, foldMillis, "totals of runs not put together")
   yield* regularly(usage.fold, foldMillis, "sums of usage not put together")
+  yield* regularly(
+    inBatches(budgets.bury(buryAtOnce), buryAtOnce),
+    pruneMillis,
+    "what calls held of budgets is not counted as lost"
+  )
   yield* regularly(prune, pruneMillis, "old runs not pruned")
   yield* regularly(pruneTokens, pruneMillis, "old tokens not pruned")
   const pruneKeys = inBatches(keys.prune(pruneAtOnce), pruneAtOnce)

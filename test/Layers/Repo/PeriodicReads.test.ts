@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
 import { AuditRepo } from "../../../src/Services/AuditRepo.ts"
+import { BudgetRepo } from "../../../src/Services/BudgetRepo.ts"
 import { CronBackfillRepo } from "../../../src/Services/CronBackfillRepo.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
 import { IdempotencyRepo } from "../../../src/Services/IdempotencyRepo.ts"
@@ -58,6 +59,9 @@ const seed = Effect.gen(function* () {
   yield* sql`
     insert into idempotency_keys (id, user_id, request, created_at, expires_at)
     select 'k' || n, 'u', 'r', now(), now() + interval '1 day' from ${each}`
+  yield* sql`
+    insert into budget_reservations (run_id, epoch, workspace_id, tokens, cost_nanos, made_at)
+    select 'run_' || n, 1, 'w', 1, 1, now() + interval '1 hour' from ${each}`
   yield* sql`vacuum analyze`
 })
 
@@ -94,6 +98,10 @@ const suite = () =>
       {
         what: "for approvals that nobody decided about in time",
         call: Effect.flatMap(ApprovalRepo, (repo) => repo.expire(100))
+      },
+      {
+        what: "for what calls hold of budgets that are over",
+        call: Effect.flatMap(BudgetRepo, (repo) => repo.bury(100))
       },
       { what: "for tokens", call: Effect.flatMap(TokenRepo, (repo) => repo.prune(longAgo, 200)) },
       {
