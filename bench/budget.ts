@@ -32,10 +32,10 @@ const { values } = parseArgs({
   }
 })
 const runCount = Number(values.runs ?? (values.quick ? 40 : 100))
-const limit = Number(values.limit ?? (values.quick ? 0.4 : 1))
-const killMillis = values.quick ? 1_500 : 3_000
+const limit = Number(values.limit ?? (values.quick ? 0.3 : 1))
+const killMillis = values.quick ? 1_000 : 1_500
 const toolSteps = 4
-const modelMillis = 300
+const modelMillis = 500
 const idleMillis = 240_000
 
 const say = (text: string) => process.stdout.write(`${text}\n`)

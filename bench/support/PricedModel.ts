@@ -1,8 +1,8 @@
 import { sleep } from "../../test/support/Durability.ts"
 import { type Body, bodyOf, listen } from "../../test/support/ToolServer.ts"
 
-const inputPerMillion = 5
-const outputPerMillion = 20
+const inputPerMillion = 2
+const outputPerMillion = 8
 
 /** What it says that the answer to a step of a job read and wrote: the same whenever it is asked. */
 export const usageOf = (job: number, step: number) => ({

@@ -16,6 +16,7 @@ import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import * as Engine from "../../src/Services/Engine.ts"
 import { Inference } from "../../src/Services/Inference.ts"
+import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
@@ -65,20 +66,22 @@ const layerModel = Layer.effect(
   Inference,
   Effect.gen(function* () {
     const faults = yield* Faults
+    const keys = yield* ProviderKeyRepo
     const model = yield* ScriptedModel
     return Inference.of({
       refusal: () => Effect.succeed(undefined),
-      model: () =>
-        Effect.as(
+      model: ({ workspaceId }) =>
+        Effect.andThen(
           Effect.suspend(() => faults.before("model")),
-          {
+          Effect.map(keys.forModels(workspaceId), ({ hasBudget }) => ({
             answeredBy: scriptedModel,
             pricing: null,
-            stream: (request) => {
+            hasBudget,
+            stream: (request: InferenceRequest) => {
               model.requests.push(request)
               return model.script(request)
             }
-          }
+          }))
         )
     })
   })
