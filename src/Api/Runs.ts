@@ -13,6 +13,7 @@ import { extension } from "./Extension.ts"
 import { data, listQuery, pathId, wholeNumber } from "./Fields.ts"
 import { Idempotency } from "./Idempotency.ts"
 import { pagingBehind } from "./Paging.ts"
+import { mayWait, Waiting } from "./Waiting.ts"
 
 const pages = pagingBehind(20, RunId)
 
@@ -40,14 +41,16 @@ export const Runs = HttpApiGroup.make("runs")
       params: { id: pathId<RunId>() },
       success: data(RunDetail),
       error: NotFound
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Read a run with its steps, attempts, usage, times and error",
-        description:
-          "What the model said and the tools answered, in order, for as long as the journal is kept (30 days after the end).",
-        ...extension
-      })
-    ),
+    })
+      .annotateMerge(mayWait("detail"))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a run with its steps, attempts, usage, times and error",
+          description:
+            "What the model said and the tools answered, in order, for as long as the journal is kept (30 days after the end).",
+          ...extension
+        })
+      ),
     HttpApiEndpoint.get("usage", "/api/runs/:id/usage", {
       params: { id: pathId<RunId>() },
       success: data(RunUsage),
@@ -111,4 +114,5 @@ export const Runs = HttpApiGroup.make("runs")
   )
   .middleware(Validation)
   .middleware(Authorization)
+  .middleware(Waiting)
   .annotateMerge(OpenApi.annotations({ title: "Runs", description: "The execution of tasks." }))

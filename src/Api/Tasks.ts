@@ -6,6 +6,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { AgentInactive } from "./Errors.ts"
 import { created } from "./Fields.ts"
 import { Idempotency } from "./Idempotency.ts"
+import { mayWait, Waiting } from "./Waiting.ts"
 
 export const Tasks = HttpApiGroup.make("tasks")
   .add(
@@ -15,6 +16,7 @@ export const Tasks = HttpApiGroup.make("tasks")
       error: AgentInactive
     })
       .middleware(Idempotency)
+      .annotateMerge(mayWait("run"))
       .annotateMerge(
         OpenApi.annotations({
           summary: "Send a task to an agent",
@@ -26,4 +28,5 @@ export const Tasks = HttpApiGroup.make("tasks")
   )
   .middleware(Validation)
   .middleware(Authorization)
+  .middleware(Waiting)
   .annotateMerge(OpenApi.annotations({ title: "Tasks", description: "Instructions for agents." }))

@@ -26,6 +26,7 @@ import * as Tasks from "./Http/Tasks.ts"
 import * as Tokens from "./Http/Tokens.ts"
 import * as Usage from "./Http/Usage.ts"
 import * as Validation from "./Http/Validation.ts"
+import * as Waiting from "./Http/Waiting.ts"
 import * as Workspaces from "./Http/Workspaces.ts"
 
 export const layerHandlers = Layer.mergeAll(
@@ -66,4 +67,4 @@ export const layer = Layer.mergeAll(
   MetricsPage.layer,
   Home.layer,
   Boundary.layer
-).pipe(Layer.provide(layerHandlers), Layer.provide(Layer.merge(Idempotency.layer, Validation.layer)))
+).pipe(Layer.provide(layerHandlers), Layer.provide([Idempotency.layer, Validation.layer, Waiting.layer]))

@@ -234,6 +234,9 @@ export const runOfTask = (
 export const isTerminal = (status: RunStatus): boolean =>
   status === "COMPLETED" || status === "FAILED" || status === "CANCELLED"
 
+/** Whether it is over or waits for people: it does not go on by itself. */
+export const isSettled = (status: RunStatus): boolean => isTerminal(status) || status === "WAITING_APPROVAL"
+
 /** Why a run that keeps losing its worker is given up. */
 export const workerLost = (times: number): string => `the worker was lost ${times} times while it ran this`
 

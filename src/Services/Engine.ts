@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import { kindOf, type RunKind, type StoredRun } from "../Schemas/Run.ts"
 import { monotonicMillis } from "./CurrentTime.ts"
 import { AgentLoop } from "./Engine/AgentLoop.ts"
+import { AwaitedRuns } from "./Engine/AwaitedRuns.ts"
 import { BudgetNews } from "./Engine/BudgetNews.ts"
 import * as Executor from "./Engine/Executor.ts"
 import { Flusher } from "./Engine/Flusher.ts"
@@ -13,6 +14,7 @@ import { Readers } from "./Engine/Readers.ts"
 import * as Removals from "./Engine/Removals.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import * as Upkeep from "./Engine/Upkeep.ts"
+import { Waits } from "./Engine/Waits.ts"
 import { WatchedRuns } from "./Engine/WatchedRuns.ts"
 import { Work } from "./Engine/Work.ts"
 import type { Claimant, Shares } from "./RunRepo.ts"
@@ -34,7 +36,8 @@ export type Start = Claimant & Shares
  * stops it.
  *
  * The way of an event: to whoever submitted it by `LiveEvents`, as it happens; to all other readers, on any node, by
- * `RunEvents` from the store, woken by `Watch`; to each for as long as `Readers` lets it read.
+ * `RunEvents` from the store, woken by `Watch`; to each for as long as `Readers` lets it read. Who waits for the end
+ * alone (`Waits`) is told by the node that executed it (`AwaitedRuns`).
  */
 export class Engine extends Context.Service<
   Engine,
@@ -112,8 +115,16 @@ export class Engine extends Context.Service<
 }
 
 /** The engine over its ports. No fiber of it executes anything by itself: that takes an executor. */
-export const layer = Layer.mergeAll(Engine.layer, Readers.layer, RunEvents.layer, Work.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(AgentLoop.layer, BudgetNews.layer, Flusher.layer, LocalExecutors.layer)),
+export const layer = Layer.mergeAll(
+  Engine.layer,
+  Readers.layer,
+  RunEvents.layer,
+  Waits.layer,
+  Work.layer
+).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(AgentLoop.layer, AwaitedRuns.layer, BudgetNews.layer, Flusher.layer, LocalExecutors.layer)
+  ),
   Layer.provideMerge(WatchedRuns.layer)
 )
 

@@ -60,6 +60,10 @@ export const nodeRuns = Metric.gauge("node_runs", {
   description: "Runs and chat turns that this node executes now"
 })
 
+export const nodeWaiting = Metric.gauge("node_waiting_requests", {
+  description: "Requests that wait on this node for a run to be over or to wait for people (Prefer: wait)"
+})
+
 export const nodePlaces = Metric.gauge("node_places", {
   description: "How many runs and chat turns this node executes at most"
 })

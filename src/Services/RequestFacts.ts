@@ -15,6 +15,8 @@ export interface RequestFacts {
   turnId?: RunId
   /** How the bucket stands that the request was counted in. */
   rate?: Rate
+  /** How much of the time until its answer it only waited, as it had asked for. */
+  waitedMillis?: number
   /** It was refused since it takes an owner of that workspace. */
   isRightRefused?: boolean
 }

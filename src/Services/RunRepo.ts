@@ -130,13 +130,15 @@ export class RunRepo extends Context.Service<
      * A worker is dead when the leases of all that it held, tasks and turns, have ended: this is judged once, whoever
      * asks, and then the runs are nobody's. One that has lost its worker `maxCrashes` times without a step in between
      * becomes FAILED; one that is suspect stays nobody's, and is RUNNING, until this worker may begin it. Nothing is
-     * counted where the store was away, as it knows itself or as the caller found, `awayMillis` ago.
+     * counted where the store was away, as it knows itself or as the caller found, `awayMillis` ago. `ended` is told of
+     * those that became FAILED, when that is stored.
      */
     readonly takeOver: (
       options: Claimant & {
         readonly limit: number
         readonly maxCrashes: number
         readonly awayMillis?: number
+        readonly ended?: (ids: ReadonlyArray<RunId>) => Effect.Effect<void>
       }
     ) => Effect.Effect<ReadonlyArray<StoredRun>, Unavailable>
     /**

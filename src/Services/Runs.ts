@@ -16,7 +16,7 @@ import {
   type RateLimited,
   type Unavailable
 } from "../Schemas/Errors.ts"
-import type { CronJobId, RunId } from "../Schemas/Ids.ts"
+import type { CronJobId, RunId, UserId } from "../Schemas/Ids.ts"
 import { modelChoice } from "../Schemas/ModelChoice.ts"
 import type { Batch, Place } from "../Schemas/Page.ts"
 import {
@@ -41,6 +41,7 @@ import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Readers } from "./Engine/Readers.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
+import { Waits } from "./Engine/Waits.ts"
 import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
 import { Inference } from "./Inference.ts"
@@ -77,6 +78,11 @@ export class Runs extends Context.Service<
     >
     /** A run with what came of it so far. */
     readonly get: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | Unavailable>
+    /**
+     * Waits until a run is over, waits for people or is gone, for `millis` at most, without asking the store meanwhile;
+     * at once when this process is told to stop. False, and nothing is waited for, where too many wait here.
+     */
+    readonly wait: (userId: UserId, id: RunId, millis: number) => Effect.Effect<boolean>
     /**
      * Ends a run that is not over: it is CANCELLED at once, and whoever executes it stops. Cancelling it
      * again changes nothing.
@@ -175,6 +181,7 @@ export class Runs extends Context.Service<
         get: Effect.fnUntraced(function* (user, id) {
           return yield* detail(yield* visible(user, id))
         }),
+        wait: (yield* Waits).settled,
         cancel: (user, id) => Effect.flatMap(cancel(user, id), detail),
         retry: (user, id) => Effect.flatMap(retry(user, id), detail),
         events: Effect.fnUntraced(function* (caller, id, after) {

@@ -9,17 +9,23 @@ import { RunId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
  * `runs`: there may be a run to take up, of this kind or of any. `run`: something happened to this one.
  * `watch`: somebody reads the events of these. `events`: they told more. `cron`: a cron job, or a
  * scheduled run, may be due sooner than any was.
+ * `await`: somebody waits for these to be over or to wait for people. `settled`: they are or do, or left their worker.
+ * `whoAwaits`: somebody has begun to listen, whoever waits says so again.
+ * `lost`: signals may have been lost; said by whoever listens to the subscribers of its own process alone.
  * `budget`: that of this workspace, or of any, was set, or a call of it is over (`freed`) or waits for others (`waits`).
  * `rights`: this user may do less than before, or other things; the database says so itself (migration 27).
  */
 export const Signal = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("cron") }),
+  Schema.Struct({ type: Schema.Literals(["cron", "whoAwaits", "lost"]) }),
   Schema.Struct({
     type: Schema.Literal("runs"),
     kind: Schema.optionalKey(Schema.Literals(["task", "turn"]))
   }),
   Schema.Struct({ type: Schema.Literal("run"), id: RunId }),
-  Schema.Struct({ type: Schema.Literals(["watch", "events"]), ids: Schema.NonEmptyArray(RunId) }),
+  Schema.Struct({
+    type: Schema.Literals(["watch", "events", "await", "settled"]),
+    ids: Schema.NonEmptyArray(RunId)
+  }),
   Schema.Struct({
     type: Schema.Literal("budget"),
     workspaceId: Schema.optionalKey(WorkspaceId),
@@ -42,8 +48,8 @@ export class Signals extends Context.Service<
      */
     readonly publish: (signal: Signal) => Effect.Effect<void>
     /**
-     * What is published from now on. `runs`, `cron` and `budget` also come when signals may have been lost. A reader that falls
-     * behind loses the oldest.
+     * What is published from now on. `runs`, `cron`, `budget` and `lost` also come when signals may have been lost. A
+     * reader that falls behind loses the oldest.
      */
     readonly subscribe: Effect.Effect<Stream.Stream<Signal>, never, Scope.Scope>
   }

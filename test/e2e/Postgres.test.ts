@@ -1,9 +1,12 @@
+import type { ServerResponse } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import { makeServer } from "../support/Models.ts"
 import { emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
 import { makeClient, runCommand, type Server, startServer } from "../support/Process.ts"
+import { until } from "../support/Until.ts"
 
 const name = "two nodes on one PostgreSQL"
 
@@ -14,7 +17,11 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
   let env: Readonly<Record<string, string>>
 
   beforeAll(async () => {
-    env = { DATABASE_URL: await Effect.runPromise(Scope.provide(emptyDatabase, scope)) }
+    env = {
+      DATABASE_URL: await Effect.runPromise(Scope.provide(emptyDatabase, scope)),
+      AGENTD_ALLOW_PRIVATE_ADDRESSES: "true",
+      AGENTD_SECRET_KEY: Buffer.alloc(32, 7).toString("base64")
+    }
     nodes = await Promise.all([startServer(env), startServer(env)])
     const made = await runCommand(env, "bootstrap", "--json")
     credentials = JSON.parse(made.stdout)
@@ -47,6 +54,38 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
       run = (await client(1).json("GET", `/api/runs?workspaceId=${workspaceId}&limit=1`)).data[0]
     }
     assert.deepInclude(run, { id: created.id, status: "COMPLETED" })
+  })
+
+  it("answer who waits on one for a run of the other when it is over", async () => {
+    const { workspaceId } = credentials
+    const model = await Effect.runPromise(
+      Scope.provide(
+        makeServer((response: ServerResponse) => {
+          release = () =>
+            response.end(
+              JSON.stringify({ choices: [{ message: { content: "done" }, finish_reason: "stop" }] })
+            )
+        }),
+        scope
+      )
+    )
+    let release: (() => void) | undefined
+    const { data: key } = await client(1).json("POST", "/api/provider-keys", {
+      ...{ workspaceId, name: "held", provider: "openai-compatible", model: "m", baseUrl: `${model.url}/v1` }
+    })
+    const task = { workspaceId, prompt: "work", providerKeyId: key.id }
+    const { data: run } = await client(1).json("POST", "/api/tasks", task)
+    await until(() => release !== undefined, "the model was asked")
+    const waiting = fetch(`${nodes[0]?.baseUrl}/api/runs/${run.id}`, {
+      headers: { authorization: `Bearer ${credentials.token}`, prefer: "wait=60" }
+    })
+    const metrics = async () => (await fetch(`${nodes[0]?.baseUrl}/metrics`)).text()
+    await until(async () => /^agentd_node_waiting_requests 1$/m.test(await metrics()), "it waits")
+    release?.()
+    const answer = await waiting
+    assert.strictEqual(answer.headers.get("preference-applied"), "wait=60")
+    const { data } = (await answer.json()) as { data: { status: string } }
+    assert.include(["COMPLETED", "FAILED"], data.status)
   })
 
   it("answer 30 chats at once on each", async () => {

@@ -36,7 +36,8 @@ export const log = (
   const access = whereEnabled("Debug", () =>
     Effect.annotateLogs(Effect.logDebug("a request was answered"), {
       ...about(),
-      durationMs: Math.round(millis)
+      durationMs: Math.round(millis),
+      ...(facts.waitedMillis !== undefined && { waitedMs: Math.round(facts.waitedMillis) })
     })
   )
   if (status !== 401 && status !== 403) return access

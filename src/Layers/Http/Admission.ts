@@ -43,5 +43,6 @@ const refusal = (error: RateLimited | Unauthenticated | Unavailable) => {
   return problemResponse(error._tag === "Unavailable" ? 503 : 401)
 }
 
-const credentialOf = ({ cookies, headers }: HttpServerRequest) =>
+/** The credential of a request, as `Authorization` or the cookie has it; empty without one. */
+export const credentialOf = ({ cookies, headers }: HttpServerRequest) =>
   Redacted.make(headers.authorization?.replace(/^bearer +/iu, "") ?? cookies.session ?? "")

@@ -91,7 +91,8 @@ export const layer = HttpRouter.middleware(
             const code = Exit.isSuccess(exit) ? exit.value.headers[errorCodeHeader] : undefined
             return Effect.all(
               [
-                measure(request.method, status, millis),
+                // What was waited for on purpose is no slowness.
+                measure(request.method, status, millis - (facts.waitedMillis ?? 0)),
                 AccessLog.log(request, { status, code, millis }, facts),
                 notes.answered(facts)
               ],

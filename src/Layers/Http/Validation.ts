@@ -1,3 +1,4 @@
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
@@ -6,7 +7,9 @@ import { HttpApiSchemaError } from "effect/http-api/HttpApiError"
 import * as Layer from "effect/Layer"
 import type { unhandled } from "effect/Types"
 import { Validation } from "../../Api/Authorization.ts"
+import { AnswersRun } from "../../Api/Waiting.ts"
 import { InvalidInput } from "../../Schemas/Errors.ts"
+import { badWait, waitOf } from "../../Schemas/Prefer.ts"
 import { refuseBody } from "./JsonBody.ts"
 import { problemResponse, sentenceOf } from "./Problems.ts"
 import * as QueryNames from "./QueryNames.ts"
@@ -14,7 +17,7 @@ import * as QueryNames from "./QueryNames.ts"
 /**
  * A query parameter that the endpoint does not have is a 400. What does not decode is a 400 that names the field, in a
  * path a 404 like any id that names nothing. A body of another type or charset is a 415, and what it holds is looked at
- * before it is decoded.
+ * before it is decoded. A `Prefer: wait` that can't be meant is a 400 where there is one (RFC 7240 leaves that open).
  */
 export const layer = Layer.succeed(
   Validation,
@@ -24,6 +27,12 @@ export const layer = Layer.succeed(
   ) {
     yield* QueryNames.requireKnown(endpoint)
     const request = yield* HttpServerRequest
+    if (
+      Context.get(endpoint.annotations, AnswersRun) !== undefined &&
+      waitOf(request.headers.prefer) === null
+    ) {
+      return yield* new InvalidInput({ error: badWait })
+    }
     if (hasBody(request.headers)) {
       if (!isJson(request.headers)) return problemResponse(415)
       const refused = yield* refuseBody(request, endpoint)

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { longestWait } from "../../Schemas/Prefer.ts"
 import { securityHeaders } from "../../Schemas/SecurityHeaders.ts"
 import { isForwardedHttps } from "../../Schemas/Session.ts"
 import { onTooManyPieces, PiecewiseMessage } from "./Pieces.ts"
@@ -12,7 +13,8 @@ const timeouts = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000
 }
-const stalledMillis = 60_000
+/** Longer than an answer may be waited for, while nothing is sent. */
+const stalledMillis = (longestWait + 15) * 1_000
 const goodbyeMillis = 1_000
 
 type Problem = readonly [status: string, code: string, error: string]
@@ -37,7 +39,7 @@ export interface NodeServer {
 
 /**
  * A server that answers `{"error"}` also where no router is asked: before the routes are attached, and
- * to what is no HTTP. A reader that takes nothing for a minute is cut off.
+ * to what is no HTTP. A connection on which nothing is sent or taken for 75 s is cut.
  */
 export const makeServer = (): NodeServer => {
   const server = createServer({

@@ -2,10 +2,12 @@ import * as Effect from "effect/Effect"
 import type * as Latch from "effect/Latch"
 import { queryLimit } from "../../Schemas/Capacity.ts"
 import type { Unavailable } from "../../Schemas/Errors.ts"
+import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings, sharesOf } from "../Settings.ts"
+import { Signals } from "../Signals.ts"
 import type { Executions } from "./Executions.ts"
 import type { Outages } from "./Outages.ts"
 import type { Queue } from "./Queue.ts"
@@ -32,6 +34,7 @@ export const start = Effect.fnUntraced(function* (options: {
   const { awake, executions, kind, outages, queue } = options
   const repo = yield* RunRepo
   const settings = yield* Settings
+  const signals = yield* Signals
   const { leaseMillis, maxCrashes, worker } = settings
   const claimant = { worker, leaseMillis, kind }
   const wanted = queryLimit(options.most, kind)
@@ -54,9 +57,11 @@ export const start = Effect.fnUntraced(function* (options: {
       length > 0 ? queue.seen : Effect.void
     )
   )
+  const ended = ([first, ...rest]: ReadonlyArray<RunId>) =>
+    first === undefined ? Effect.void : signals.publish({ type: "settled", ids: [first, ...rest] })
   const takeOver = fill((limit) =>
     Effect.flatMap(outages.millisAgo, (awayMillis) =>
-      repo.takeOver({ ...claimant, limit, maxCrashes, awayMillis })
+      repo.takeOver({ ...claimant, limit, maxCrashes, awayMillis, ended })
     )
   )
 

@@ -7,6 +7,7 @@ import * as Metrics from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { Signals } from "../Signals.ts"
+import { AwaitedRuns } from "./AwaitedRuns.ts"
 import * as Claims from "./Claims.ts"
 import * as Draining from "./Draining.ts"
 import * as Executions from "./Executions.ts"
@@ -26,6 +27,7 @@ import { Work } from "./Work.ts"
  * unfinished runs back; those that a former process of this name held when it died are nobody's then.
  */
 export const start = Effect.fnUntraced(function* (kind: RunKind) {
+  const awaited = yield* AwaitedRuns
   const executors = yield* LocalExecutors
   const repo = yield* RunRepo
   const { databaseTimeoutMillis, leaseMillis, maxCrashes, runConcurrency, turnConcurrency, worker } =
@@ -52,7 +54,9 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
       Effect.flatMap((status) => {
         if (status === "RUNNING") return handBack([run])
         return status === "COMPLETED" || status === "FAILED" ? Metrics.countEnds(kind, status) : Effect.void
-      })
+      }),
+      // Also where it was interrupted: its end may have been stored.
+      Effect.ensuring(awaited.left(run.id))
     )
   const queue = Queue.make()
   // Turns begin as they are made, as a rule: the end of one is to cost no query that finds nothing.

@@ -8,6 +8,7 @@ import { IdempotencyRepo } from "../IdempotencyRepo.ts"
 import * as Metrics from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
+import { Signals } from "../Signals.ts"
 import { Snapshots } from "../Snapshots.ts"
 import { TokenRepo } from "../TokenRepo.ts"
 import { UsageRepo } from "../UsageRepo.ts"
@@ -36,6 +37,7 @@ export const start = Effect.gen(function* () {
   const audit = yield* AuditRepo
   const keys = yield* IdempotencyRepo
   const usage = yield* UsageRepo
+  const signals = yield* Signals
   const { auditMillis, eventMillis, journalMillis, runMillis } = yield* Settings
   // By the clock of the store, as leases and approvals: that of a node may be wrong.
   const prune = Effect.flatMap(fires.now, (at) => {
@@ -53,7 +55,10 @@ export const start = Effect.gen(function* () {
     inBatches(audit.prune(ago(at, auditMillis), forgetAtOnce), forgetAtOnce)
   )
   yield* regularly(yield* watchSnapshots, snapshotMillis, "the age of snapshots is not known")
-  yield* regularly(approvals.expire(expireAtOnce), expireMillis, "approvals not looked through")
+  const expire = Effect.tap(approvals.expire(expireAtOnce), ([first, ...rest]) =>
+    first === undefined ? Effect.void : signals.publish({ type: "settled", ids: [first, ...rest] })
+  )
+  yield* regularly(expire, expireMillis, "approvals not looked through")
   yield* regularly(repo.foldTotals, foldMillis, "totals of runs not put together")
   yield* regularly(usage.fold, foldMillis, "sums of usage not put together")
   yield* regularly(

@@ -23,7 +23,10 @@ const answerMillis = 5_000
 const mostBytes = 7_900
 
 /** Of one run alone it says so as versions before did, which know of no `ids` and pass over what they do not know. */
-const Sent = Schema.Union([Signal, Schema.Struct({ type: Schema.Literals(["watch", "events"]), id: RunId })])
+const Sent = Schema.Union([
+  Signal,
+  Schema.Struct({ type: Schema.Literals(["watch", "events", "await", "settled"]), id: RunId })
+])
 const encode = Schema.encodeSync(Schema.fromJsonString(Sent))
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Sent))
 
@@ -67,6 +70,7 @@ export const layer = Layer.effect(
       yield* local.publish({ type: "runs" })
       yield* local.publish({ type: "cron" })
       yield* local.publish({ type: "budget", what: "set" })
+      yield* local.publish({ type: "lost" })
       const receive = Effect.gen(function* () {
         const { payload } = yield* Queue.take(notifications)
         const signal = decode(payload)

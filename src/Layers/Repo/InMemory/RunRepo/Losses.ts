@@ -46,7 +46,10 @@ const letGo = (tables: Tables, held: ReadonlyArray<Held>, maxCrashes: number, at
     setRun(tables, isOver ? givenUp(run, maxCrashes, at.at) : { ...run, updatedAt: at.at })
   }
   const over = held.filter(({ losses }) => losses >= maxCrashes)
-  return Effect.forEach(over, ({ run }) => Metrics.countEnds(kindOf(run), "FAILED"), { discard: true })
+  return Effect.as(
+    Effect.forEach(over, ({ run }) => Metrics.countEnds(kindOf(run), "FAILED"), { discard: true }),
+    over.map(({ run }) => run.id)
+  )
 }
 
 /** Begins what is nobody's, as far as the worker may. */
@@ -83,21 +86,22 @@ const handBack = (tables: Tables, held: ReadonlyArray<Held>, at: Moment): void =
 
 /** What becomes of runs that lose their worker: another takes them over, or they are handed back. */
 export const make = (tables: Tables): Pick<RunRepo["Service"], "takeOver" | "release"> => ({
-  takeOver: ({ awayMillis = Number.POSITIVE_INFINITY, maxCrashes, ...claimant }) =>
+  takeOver: ({ awayMillis = Number.POSITIVE_INFINITY, ended, maxCrashes, ...claimant }) =>
     Effect.gen(function* () {
       const at = yield* moment
       const { leaseMillis } = claimant
       for (const worker of new Set(Array.from(tables.leases.values(), (lease) => lease.worker))) {
         if (worker === null) continue
         const how = { isOwn: worker === claimant.worker, leaseMillis, maxCrashes, awayMillis }
-        yield* letGo(tables, settleLeases(heldBy(tables, worker, at), how), maxCrashes, at)
+        const over = yield* letGo(tables, settleLeases(heldBy(tables, worker, at), how), maxCrashes, at)
+        if (ended !== undefined && over.length > 0) yield* ended(over)
       }
       return begin(tables, claimant, at)
     }),
   release: (worker, { crashed, executions, kind = "task", maxCrashes }) =>
     Effect.flatMap(moment, (at) => {
       const held = heldBy(tables, worker, at)
-      if (crashed) return letGo(tables, loseWorker(held, maxCrashes), maxCrashes, at)
+      if (crashed) return Effect.asVoid(letGo(tables, loseWorker(held, maxCrashes), maxCrashes, at))
       const isNamed = ({ epoch, id }: { readonly id: RunId; readonly epoch: number }) =>
         executions?.some((execution) => execution.id === id && execution.epoch === epoch) ?? true
       handBack(

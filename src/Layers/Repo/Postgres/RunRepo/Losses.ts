@@ -43,7 +43,9 @@ const heldRows = rows(Held)
 
 const ids = rows(Schema.Struct({ id: RunId }))
 const judgeRow = onlyRow(Schema.Struct({ alone: Schema.Boolean }))
-const letGo = rows(Schema.Struct({ kind: RunKind, over: Schema.Boolean }))
+const Ended = Schema.Struct({ id: RunId, kind: RunKind })
+type Ended = typeof Ended.Type
+const letGo = rows(Schema.Struct({ ...Ended.fields, over: Schema.Boolean }))
 const waitingRows = rows(Schema.Struct({ id: RunId, losses: Schema.Int }))
 const workers = rows(Schema.Struct({ worker: Schema.NullOr(Schema.String) }))
 const upMillis = onlyRow(Schema.Struct({ millis: Schema.Finite }))
@@ -60,8 +62,8 @@ const heldBy = (sql: PgClient, worker: string) =>
 
 /**
  * Judges all that a worker holds, one judge at a time, and lets go what it says: it is nobody's then, or over. It waits
- * for no lock: a run that somebody just writes is judged with the others, and let go another time. Answers of what kind
- * those are that are over.
+ * for no lock: a run that somebody just writes is judged with the others, and let go another time. Answers which
+ * are over.
  */
 const judge = Effect.fnUntraced(function* <E>(
   sql: PgClient,
@@ -90,13 +92,13 @@ const judge = Effect.fnUntraced(function* <E>(
     from jsonb_to_recordset(${sql.json(judged)}) as judged (id text, losses integer, over boolean),
       (select clock_timestamp() as at) now
     where runs.id = judged.id and worker = ${worker} and status = 'RUNNING'
-    returning runs.kind, judged.over`)
-  return released.flatMap(({ kind, over }) => (over ? [kind] : []))
+    returning runs.id, runs.kind, judged.over`)
+  return released.filter(({ over }) => over)
 })
 
 /** Told when it is stored. */
-const countLost = (kinds: ReadonlyArray<RunKind>) =>
-  Effect.forEach(kinds, (kind) => Metrics.countEnds(kind, "FAILED"), { discard: true })
+const countLost = (ended: ReadonlyArray<Ended>) =>
+  Effect.forEach(ended, ({ kind }) => Metrics.countEnds(kind, "FAILED"), { discard: true })
 
 /**
  * How long ago the server was away, as it knows itself: not while they were executed, if one of them began since then.
@@ -180,7 +182,12 @@ export const make = ({
   query,
   sql
 }: Database["Service"]): Pick<RunRepo["Service"], "takeOver" | "release"> => ({
-  takeOver: Effect.fnUntraced(function* ({ awayMillis = Number.POSITIVE_INFINITY, maxCrashes, ...given }) {
+  takeOver: Effect.fnUntraced(function* ({
+    awayMillis = Number.POSITIVE_INFINITY,
+    ended = () => Effect.void,
+    maxCrashes,
+    ...given
+  }) {
     const found = yield* query(
       workers(sql`
         with ended as materialized (
@@ -191,7 +198,9 @@ export const make = ({
     for (const { worker } of found) {
       if (worker === null) continue
       const how = { isOwn: worker === given.worker, leaseMillis: given.leaseMillis, maxCrashes, awayMillis }
-      yield* countLost(yield* query(sql.withTransaction(settle(sql, { ...how, worker }))))
+      const over = yield* query(sql.withTransaction(settle(sql, { ...how, worker })))
+      yield* countLost(over)
+      if (over.length > 0) yield* ended(over.map(({ id }) => id))
     }
     return found.length === 0 ? [] : yield* query(sql.withTransaction(begin(sql, given)))
   }),
