@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Auth from "./Layers/Auth.ts"
+import * as Client from "./Layers/Client.ts"
 import * as Database from "./Layers/Database.ts"
 import * as Environment from "./Layers/Environment.ts"
 import { environment } from "./Layers/Inference/Environment.ts"
@@ -164,6 +165,7 @@ const agentd = Command.make("agentd").pipe(
         )
       )
     ),
+    ...Client.commands,
     Doctor.doctor(ways)
   ])
 )

@@ -8,8 +8,15 @@ const farthest = 2
 
 const prefix = "AGENTD_"
 
+/** What commands read that speak to a running service (`Layers/Client.ts`). */
+const ofClients = ["AGENTD_URL", "AGENTD_TOKEN"]
+
 /** Every name that is read. */
-const known: ReadonlyArray<string> = [...Object.keys(settings), ...secretNames.map((name) => `${name}_FILE`)]
+const known: ReadonlyArray<string> = [
+  ...Object.keys(settings),
+  ...secretNames.map((name) => `${name}_FILE`),
+  ...ofClients
+]
 
 /**
  * What Kubernetes sets in every pod for a service whose name begins with `agentd`. One of a service `agentd-database`

@@ -58,6 +58,7 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
 
   it("answer who waits on one for a run of the other when it is over", async () => {
     const { workspaceId } = credentials
+    let release: (() => void) | undefined
     const model = await Effect.runPromise(
       Scope.provide(
         makeServer((response: ServerResponse) => {
@@ -69,7 +70,6 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
         scope
       )
     )
-    let release: (() => void) | undefined
     const { data: key } = await client(1).json("POST", "/api/provider-keys", {
       ...{ workspaceId, name: "held", provider: "openai-compatible", model: "m", baseUrl: `${model.url}/v1` }
     })
@@ -86,6 +86,8 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
     assert.strictEqual(answer.headers.get("preference-applied"), "wait=60")
     const { data } = (await answer.json()) as { data: { status: string } }
     assert.include(["COMPLETED", "FAILED"], data.status)
+    // It is the default of the workspace otherwise.
+    await client(1).json("DELETE", `/api/provider-keys/${key.id}`)
   })
 
   it("answer 30 chats at once on each", async () => {

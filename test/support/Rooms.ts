@@ -105,6 +105,12 @@ const rooms: ReadonlyArray<Room> = [
       files("Api/Operator.ts", "Layers/Output.ts", "Layers/Settings.ts")(target)
   },
   {
+    // A client like any other: what it knows of the service is its contract.
+    name: "Layers/Client",
+    packages: any,
+    knows: (target) => within("Schemas", "Api")(target) || files("Layers/Output.ts")(target)
+  },
+  {
     name: "Layers/Settings",
     packages: any,
     knows: files(
