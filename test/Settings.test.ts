@@ -15,6 +15,9 @@ const mentionedIn = (text: string) => text.match(/\b(AGENTD_\w*[A-Z0-9]|DATABASE
 
 /** What Kubernetes makes, an example of a mistake, and what only tests read. */
 const others = [
+  // Of the commands that are clients.
+  "AGENTD_URL",
+  "AGENTD_TOKEN",
   "AGENTD_SERVICE_HOST",
   "AGENTD_DATABASE_PORT",
   "AGENTD_PORT_3000_TCP_ADDR",
