@@ -56,6 +56,44 @@ const suite = (it: Vitest.MethodsNonLive<Worlds>) => {
   }
 }
 
+const suiteAtOnce = (it: Vitest.MethodsNonLive<Worlds>) =>
+  it.effect("many at once, of one key and of many, beside others, are all answered", () =>
+    Effect.gen(function* () {
+      const { mine, send } = yield* Effect.flatMap(Worlds, ({ make }) => make)
+      const { ids, token } = mine
+      const workspaceId = ids.workspace
+      const post = (path: string, json: object, key?: string) =>
+        send("POST", path, {
+          token,
+          json: { workspaceId, ...json },
+          ...(key !== undefined && { headers: { "idempotency-key": key } })
+        }).pipe(
+          Effect.tap(({ headers }) =>
+            headers.get("x-error-code") === "idempotency_in_progress" ? Effect.sleep(5) : Effect.void
+          ),
+          Effect.repeat({ while: ({ headers }) => headers.get("x-error-code") === "idempotency_in_progress" })
+        )
+      const asked = Array.from({ length: 20 }, (_, n) => [
+        post("/api/agents", { name: `different ${n}` }, `different ${n}`.replace(" ", "-")),
+        post("/api/agents", { name: `plain ${n}` }),
+        post("/api/agents", { name: "same" }, "same"),
+        post("/api/chat/memory", { key: "one row", value: `${n}` }, `memory-${n}`),
+        post("/api/chat/messages", { content: `${n}` }, `chat-${n}`)
+      ])
+      const answers = yield* Effect.all(asked.flat(), { concurrency: "unbounded" })
+      for (const { status, text } of answers) assert.isBelow(status, 300, text)
+      const { text } = yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token })
+      for (const name of ["same", ...asked.map((_, n) => `different ${n}`)]) {
+        assert.lengthOf(text.split(`"name":"${name}"`), 2, name)
+      }
+    })
+  )
+
+const all = (it: Vitest.MethodsNonLive<Worlds>) => {
+  suite(it)
+  suiteAtOnce(it)
+}
+
 const secretBox = Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] })
 
 const over = <E, R>(client: Layer.Layer<PgClient, E, R>) =>
@@ -72,8 +110,9 @@ const oneConnection = Layer.unwrap(
 
 describe("every POST with a key", () => {
   const options = { excludeTestServices: true } as const
-  layer(Layer.provide(Worlds.layer, layerOffline()), options)("in memory", suite)
-  layer(over(EmbeddedCopy.layerClient), options)("on the embedded database", suite)
-  if (Postgres.hasPostgres) layer(over(oneConnection), options)("on PostgreSQL with one connection", suite)
+  layer(Layer.provide(Worlds.layer, layerOffline()), options)("in memory", all)
+  layer(over(EmbeddedCopy.layerClient), options)("on the embedded database", all)
+  if (Postgres.hasPostgres) layer(over(oneConnection), options)("on PostgreSQL with one connection", all)
+  if (Postgres.hasPostgres) layer(over(Postgres.layerClient), options)("on PostgreSQL", suiteAtOnce)
   else describe.skip(Postgres.skipped("every POST with a key on PostgreSQL"), () => {})
 })
