@@ -68,9 +68,11 @@ const suiteAtOnce = (it: Vitest.MethodsNonLive<Worlds>) =>
           json: { workspaceId, ...json },
           ...(key !== undefined && { headers: { "idempotency-key": key } })
         }).pipe(
-          Effect.tap(({ headers }) =>
-            headers.get("x-error-code") === "idempotency_in_progress" ? Effect.sleep(5) : Effect.void
-          ),
+          Effect.tap(({ headers, status }) => {
+            if (headers.get("x-error-code") !== "idempotency_in_progress") return Effect.void
+            assert.deepStrictEqual([status, headers.get("retry-after")], [409, "1"])
+            return Effect.sleep(5)
+          }),
           Effect.repeat({ while: ({ headers }) => headers.get("x-error-code") === "idempotency_in_progress" })
         )
       const asked = Array.from({ length: 20 }, (_, n) => [

@@ -15,6 +15,7 @@ import { startPgBouncer } from "../support/PgBouncer.ts"
 import { emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
 import { hasProgram } from "../support/PostgresServer.ts"
 import { startServer } from "../support/Process.ts"
+import { postUntilAnswered } from "../support/Repeating.ts"
 import { until } from "../support/Until.ts"
 
 const name = "two nodes behind PgBouncer in transaction mode"
@@ -95,6 +96,21 @@ describe.skipIf(!hasBoth)(hasBoth ? name : notThere, () => {
       )
     )
     for (const events of streams) assert.strictEqual(events.at(-1)?.event, "done")
+  })
+
+  it("do what is asked many times with one key once", async () => {
+    const { token, workspaceId } = account
+    const addresses = [0, 1].map((node) => () => nodes.server(node).baseUrl)
+    const asked = { path: "/api/agents", token, key: "one", json: { workspaceId, name: "one of many" } }
+    const answers = await Promise.all(Array.from({ length: 40 }, () => postUntilAnswered(addresses, asked)))
+    for (const { status, text } of answers) {
+      assert.deepStrictEqual({ status, text }, { status: 201, text: answers[0]?.text })
+    }
+    const { data } = await json(0, "GET", `/api/agents?workspaceId=${workspaceId}`)
+    assert.lengthOf(
+      data.filter(({ name }: { readonly name: string }) => name === "one of many"),
+      1
+    )
   })
 
   it("fire cron jobs", async () => {
