@@ -107,4 +107,20 @@ describe("The tools that a run was given with its first question", () => {
       assert.include(JSON.stringify(turn.events), '"unavailableConnectors":[{"id":"conn_1","name":"docs"}]')
     }).pipe(Effect.provide(layerScripted()))
   )
+
+  it.effect("are neither looked for nor shown where the run may not have them", () =>
+    Effect.gen(function* () {
+      const { model, running } = yield* resume({
+        calls: [echoed],
+        given,
+        toolbox: [echo],
+        access: {
+          mayHave: ({ binding }) => binding === null,
+          find: () => Effect.die("it was looked for")
+        }
+      })
+      assert.strictEqual((yield* Fiber.join(running))._tag, "Success")
+      assert.deepStrictEqual(shownBy(model), [["echo"]])
+    }).pipe(Effect.provide(layerScripted()))
+  )
 })

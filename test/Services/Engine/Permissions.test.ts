@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { StoredApproval } from "../../../src/Schemas/Approval.ts"
 import { ConnectorId, type RunId, type WorkspaceId } from "../../../src/Schemas/Ids.ts"
-import { newRun } from "../../../src/Schemas/Run.ts"
+import { newRun, type StoredRun } from "../../../src/Schemas/Run.ts"
 import type { BoundCall } from "../../../src/Schemas/ToolBinding.ts"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
 import * as Permissions from "../../../src/Services/Engine/Permissions.ts"
@@ -23,12 +23,15 @@ const run = newRun({
 })
 
 /** What a run may do that goes on after `decision` about `call`. */
-const permitAfter = Effect.fnUntraced(function* (decision: Pick<StoredApproval, "reason" | "status">) {
+const permitAfter = Effect.fnUntraced(function* (
+  decision: Pick<StoredApproval, "reason" | "status">,
+  given: Partial<StoredRun> = {}
+) {
   let asked: ReadonlyArray<StoredApproval> = []
   const repo = { ...(yield* ApprovalRepo), ofRun: () => Effect.sync(() => asked) }
   const permissions = yield* Effect.provideService(Permissions.make, ApprovalRepo, repo)
   asked = (yield* permissions.questions(run, [call])).map((question) => ({ ...question, ...decision }))
-  return yield* permissions.permitOf(run, true)
+  return yield* permissions.permitOf({ ...run, ...given }, true)
 })
 
 describe("The decision about a call", () => {
@@ -70,6 +73,22 @@ describe("The decision about a call", () => {
     Effect.gen(function* () {
       const permit = yield* permitAfter({ status, reason: "not in Bonn" })
       assert.deepStrictEqual(yield* permit(call, tool), { type: "rejected", reason: "not in Bonn" })
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
+  it.effect("allows nothing that the policy of the run denies", () =>
+    Effect.gen(function* () {
+      const policy = {
+        connectorIds: null,
+        tools: [{ match: "docs__write", rule: "deny" as const }],
+        maxSteps: null,
+        maxSeconds: null
+      }
+      const permit = yield* permitAfter({ status: "APPROVED", reason: null }, { policy })
+      assert.deepStrictEqual(yield* permit(call, tool), {
+        type: "rejected",
+        reason: "a policy denies this tool"
+      })
     }).pipe(Effect.provide(layerAtRest()))
   )
 })
