@@ -77,8 +77,10 @@ const before = `
   from runs r left join lateral (
     select sum((step #>> '{usage,inputTokens}')::bigint) as input_tokens,
       sum((step #>> '{usage,outputTokens}')::bigint) as output_tokens
-    from run_steps where run_id = r.id and step ->> 'type' = 'model'
-  ) s on r.input_tokens = 0 and r.output_tokens = 0 and r.status <> 'COMPLETED'
+    from run_steps
+    where r.input_tokens = 0 and r.output_tokens = 0 and r.status <> 'COMPLETED'
+      and run_id = r.id and step ->> 'type' = 'model'
+  ) s on true
   where r.answered_by is not null and (r.finished_at is null
     or r.finished_at >= date_trunc('month', now() at time zone 'UTC') at time zone 'UTC')`
 
