@@ -49,6 +49,23 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("keeps a price, changes it and nothing else, and not that of a key that is gone", () =>
+      Effect.gen(function* () {
+        const keys = yield* ProviderKeyRepo
+        const key = yield* makeProviderKey(yield* makeWorkspace)
+        const pricing = { inputPerMillion: 2.5, cachedInputPerMillion: 0.25, outputPerMillion: 10 }
+        const priced = { ...key, id: yield* newId<ProviderKeyId>("providerKey"), pricing }
+        yield* keys.insert(priced)
+        assert.deepStrictEqual(yield* keys.find(priced.id), Option.some(priced))
+        assert.isTrue(yield* keys.update(key.id, { pricing }))
+        assert.deepStrictEqual(yield* keys.find(key.id), Option.some({ ...key, pricing }))
+        assert.isTrue(yield* keys.update(key.id, { pricing: null }))
+        assert.deepStrictEqual(yield* keys.find(key.id), Option.some(key))
+        yield* keys.remove(key.id)
+        assert.isFalse(yield* keys.update(key.id, { pricing }))
+      })
+    )
+
     it.effect("says which key is the default of its workspace, until it is removed", () =>
       Effect.gen(function* () {
         const keys = yield* ProviderKeyRepo
