@@ -38,6 +38,7 @@ const valueOf = (type: string, seed: string, n: number): unknown => {
   if (type === "jsonb") return JSON.stringify({ seed, text: unicode, list: [n, null, 1.5] })
   if (type === "boolean") return n % 2 === 0
   if (/^timestamp/.test(type)) return `2026-11-20T08:00:00.12345${n}Z`
+  if (type === "date") return `2026-11-2${n}`
   if (/^(integer|bigint|smallint|numeric|double)/.test(type)) return n
   if (type === "bytea") return "\\x00ff"
   return `${seed}_${n} ${unicode}`
