@@ -37,10 +37,26 @@ const nullable = (of: (value: number) => number) => (value: number | null) =>
 const toNanos = nullable(nanosOf)
 const toUsd = nullable(usdOf)
 
+const settle =
+  ({ query, sql }: Database["Service"]): BudgetRepo["Service"]["settle"] =>
+  ({ epoch, id }, how) => {
+    const isIts = sql`run_id = ${id} and epoch = ${epoch}`
+    return query(
+      Effect.asVoid(
+        how === "released"
+          ? sql`delete from budget_reservations where ${isIts}`
+          : sql`
+                with gone as (delete from budget_reservations where ${isIts} returning *)
+                select lose_budget(gone::budget_reservations) from gone`
+      )
+    )
+  }
+
 export const layer = Layer.effect(
   BudgetRepo,
   Effect.gen(function* () {
-    const { change, lookUp, query, sql } = yield* Database
+    const database = yield* Database
+    const { change, lookUp, query, sql } = database
     return BudgetRepo.of({
       find: (workspaceId) =>
         lookUp(
@@ -110,18 +126,7 @@ export const layer = Layer.effect(
                 : { type: outcome }
           )
         ),
-      settle: ({ epoch, id }, how) => {
-        const isIts = sql`run_id = ${id} and epoch = ${epoch}`
-        return query(
-          Effect.asVoid(
-            how === "released"
-              ? sql`delete from budget_reservations where ${isIts}`
-              : sql`
-                with gone as (delete from budget_reservations where ${isIts} returning *)
-                select lose_budget(gone::budget_reservations) from gone`
-          )
-        )
-      },
+      settle: settle(database),
       bury: (limit) => query(count(sql`select bury_budgets(${limit}::int) as count`))
     })
   })

@@ -27,42 +27,48 @@ const usableColumns = makeColumns(UsableProviderKey, {
   isDefault: { read: "k.id is not distinct from w.default_provider_key_id" }
 })
 
-export const layer = Layer.effect(
-  ProviderKeyRepo,
-  Effect.gen(function* () {
-    const database = yield* Database
-    const { change, lookUp, query, read, sql } = database
-    const selected = columns.read("k")
-    // A row of each workspace at least: those without a key may have a budget too.
-    const found = yield* Joined.byWorkspace(database, (workspaceIds) =>
-      query(
-        Effect.flatMap(
-          sql<typeof Beside.Type>`
+/** The keys of a workspace, and whether it has a budget, in one look. */
+const makeForModels = Effect.fnUntraced(function* (database: Database["Service"]) {
+  const { query, sql } = database
+  // A row of each workspace at least: those without a key may have a budget too.
+  const found = yield* Joined.byWorkspace(database, (workspaceIds) =>
+    query(
+      Effect.flatMap(
+        sql<typeof Beside.Type>`
             select ${usableColumns.read("k")}, w.id as of, ${sql.literal(isLimited("b"))} as "hasBudget"
             from workspaces w left join provider_keys k on k.workspace_id = w.id and k.deleted_at is null
             left join workspace_budgets b on b.workspace_id = w.id
             where w.id = any(${workspaceIds}) order by k.created_at, k.id`,
-          (read) =>
-            Effect.zipWith(
-              usableKeys(Effect.succeed(read.filter(({ id }) => id !== null))),
-              besides(Effect.succeed(read)),
-              (keys, beside) => {
-                const byId = new Map(keys.map((key) => [key.id as string, key]))
-                return beside.map(({ hasBudget, id, of }) => ({
-                  workspaceId: of,
-                  hasBudget,
-                  key: id === null ? undefined : byId.get(id)
-                }))
-              }
-            )
-        )
+        (read) =>
+          Effect.zipWith(
+            usableKeys(Effect.succeed(read.filter(({ id }) => id !== null))),
+            besides(Effect.succeed(read)),
+            (keys, beside) => {
+              const byId = new Map(keys.map((key) => [key.id as string, key]))
+              return beside.map(({ hasBudget, id, of }) => ({
+                workspaceId: of,
+                hasBudget,
+                key: id === null ? undefined : byId.get(id)
+              }))
+            }
+          )
       )
     )
-    const forModels = (workspaceId: string) =>
-      Effect.map(found(workspaceId), (all) => ({
-        keys: all.flatMap(({ key }) => key ?? []),
-        hasBudget: all.some(({ hasBudget }) => hasBudget)
-      }))
+  )
+  return (workspaceId: string) =>
+    Effect.map(found(workspaceId), (all) => ({
+      keys: all.flatMap(({ key }) => key ?? []),
+      hasBudget: all.some(({ hasBudget }) => hasBudget)
+    }))
+})
+
+export const layer = Layer.effect(
+  ProviderKeyRepo,
+  Effect.gen(function* () {
+    const database = yield* Database
+    const { change, lookUp, read, sql } = database
+    const selected = columns.read("k")
+    const forModels = yield* makeForModels(database)
     return ProviderKeyRepo.of({
       insert: (given, most) =>
         change((audit) =>
