@@ -79,7 +79,7 @@ export const fill = Effect.gen(function* () {
   }
   yield* sql`update runs set status = 'PENDING'`
   yield* sql`update runs set kind = 'task', conversation_id = null, reply_id = null where id not like '%_2 %'`
-  yield* sql`update runs set status = 'RUNNING', worker = 'node_x', lease_until = now() where id like '%_1 %'`
+  yield* sql`update runs set status = 'RUNNING', not_before = null, worker = 'node_x', lease_until = now() where id like '%_1 %'`
   return tables
 })
 

@@ -80,6 +80,6 @@ export const statements = [
       return null;
     end $$`,
   `create trigger keep_scheduled_run before update of status on runs for each row
-    when (old.status = 'PENDING' and new.status = 'RUNNING' and old.not_before is not null)
+    when (old.status = 'PENDING' and new.status = 'RUNNING' and new.not_before is not null)
     execute function keep_scheduled_run()`
 ]
