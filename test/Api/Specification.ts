@@ -239,7 +239,7 @@ export const endpoints: ReadonlyArray<EndpointRow> = [
       providerKeyId: reference,
       connectorIds: { type: "texts", sample: [] },
       autonomyLevel: { type: "text", values: ["supervised", "semi-autonomous", "autonomous"] },
-      runAt: { type: "text", nullable: true, sample: "2026-11-20T08:00:00.000Z", ofLength: () => null }
+      runAt: { type: "text", nullable: true, sample: "1970-01-01T00:00:00.000Z", ofLength: () => null }
     },
     returns: "Run"
   },

@@ -97,7 +97,7 @@ class World extends Context.Service<
           conversationId: null,
           schedule: "@daily",
           timezone: "Europe/Berlin",
-          runAt: "2026-11-20T08:00:00.000Z",
+          runAt: "1970-01-01T00:00:00.000Z",
           after: "2026-11-20T08:00:00.000Z",
           from: new Date(today - 3 * 86_400_000).toISOString(),
           to: new Date(today - 86_400_000).toISOString(),
