@@ -51,6 +51,7 @@ const seed = Effect.gen(function* () {
       case when n % 500 = 7 then 'ACTIVE' else 'INACTIVE' end, '[]', '{}', null, at, at ${rows}`
   yield* sql`
     insert into cron_fires select 'cron_' || n % 100, at, at, 'missed', null ${rows}`
+  yield* sql`insert into cron_backfills select 'cron_' || n % 100, at ${rows}`
   yield* sql`
     update runs set agent_id = 'agent' || substr(id, 4), cron_job_id = 'cron' || substr(id, 4),
       provider_key_id = 'pkey' || substr(id, 4)`

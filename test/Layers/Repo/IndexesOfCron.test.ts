@@ -60,7 +60,12 @@ const suite = () =>
         what: "what waits of a job",
         table: "cron_backfills",
         index: "cron_backfills_pkey",
-        call: Effect.flatMap(CronBackfillRepo, (backfills) => backfills.state("cron_7" as CronJobId))
+        call: Effect.gen(function* () {
+          const backfills = yield* CronBackfillRepo
+          yield* backfills.queue("cron_7" as CronJobId, [new Date()], day)
+          yield* backfills.state("cron_7" as CronJobId)
+          yield* backfills.cancel("cron_7" as CronJobId)
+        })
       },
       {
         what: "the missed slots of a job",
