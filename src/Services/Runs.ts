@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { type AgentInactive, requireActive } from "../Schemas/Agent.ts"
-import type { BudgetExceeded } from "../Schemas/Budget.ts"
+import { type BudgetExceeded, budgetExceeded } from "../Schemas/Budget.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import { runOfJob } from "../Schemas/CronFire.ts"
 import {
@@ -37,6 +37,7 @@ import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { audited } from "./Audited.ts"
+import { BudgetRepo } from "./BudgetRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Readers } from "./Engine/Readers.ts"
@@ -97,7 +98,7 @@ export class Runs extends Context.Service<
       id: RunId
     ) => Effect.Effect<
       RunDetail,
-      AgentInactive | NotFound | PlanLimitExceeded | RunNotRetryable | Unavailable
+      AgentInactive | BudgetExceeded | NotFound | PlanLimitExceeded | RunNotRetryable | Unavailable
     >
     /**
      * What a run or chat turn told behind the event `after`, and then what it tells, as `RunEvents` has it, for as
@@ -247,6 +248,7 @@ const makeOfJob = Effect.gen(function* () {
 const makeEnds = Effect.gen(function* () {
   const access = yield* Access
   const agents = yield* AgentRepo
+  const budgets = yield* BudgetRepo
   const repo = yield* RunRepo
   const { quotas } = yield* Settings
   const signals = yield* Signals
@@ -271,6 +273,8 @@ const makeEnds = Effect.gen(function* () {
       if (problem !== undefined) return yield* new RunNotRetryable({ error: problem })
       const agent = found.agentId === null ? null : Option.getOrNull(yield* agents.find(found.agentId))
       yield* Effect.fromResult(requireActive(agent))
+      const reached = yield* budgets.reached(found.workspaceId)
+      if (Option.isSome(reached)) return yield* budgetExceeded(reached.value)
       const run = yield* repo.retry(id, yield* now, quotas.pendingRuns).pipe(audited("run.retry", found))
       yield* tell(id)
       return run
