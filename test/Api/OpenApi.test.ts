@@ -23,6 +23,7 @@ const resources: Readonly<Record<string, string>> = {
   "/api/projects": "Projects",
   "/api/provider-keys": "Provider keys",
   "/api/tokens": "Tokens",
+  "/api/usage": "Usage",
   "/api/session": "Session",
   "/health": "System"
 }
