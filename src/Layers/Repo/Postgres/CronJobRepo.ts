@@ -1,5 +1,7 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { Fragment } from "effect/sql/Statement"
 import { AgentReference } from "../../../Schemas/Agent.ts"
 import { CronJob, StoredCronJob } from "../../../Schemas/CronJob.ts"
 import { CronJobRepo } from "../../../Services/CronJobRepo.ts"
@@ -79,20 +81,7 @@ export const layer = Layer.effect(
       setPolicy: (id, policy, at) =>
         change((audit) => returnedRow(audit.with(setPolicy(sql, "cron_jobs", id, policy, at)))),
       stopOf: ({ userId, workspaceId }, reason, at) =>
-        change((audit) =>
-          Effect.asVoid(sql`
-            with taken as (
-              select id from cron_jobs where created_by = ${userId} and (is_active or backfill_at is not null) and deleted_at is null
-              ${workspaceId === null ? sql.literal("") : sql`and workspace_id = ${workspaceId}`}
-              order by id for no key update
-            ), changed as (
-              update cron_jobs set is_active = false, next_fire_at = null, backfill_at = null, updated_at = ${at},
-                stopped_at = case when is_active then ${at} else stopped_at end,
-                stop_reason = case when is_active then ${reason} else stop_reason end
-              where id = any (array(select id from taken)) returning id, workspace_id
-            )${audit.of("changed")}
-            select from changed limit 1`)
-        ),
+        change((audit) => Effect.asVoid(stop(sql, { userId, workspaceId, reason, at }, audit.of("changed")))),
       remove: (id) =>
         change((audit) =>
           returnedRow(
@@ -104,3 +93,32 @@ export const layer = Layer.effect(
     })
   })
 )
+
+/** Stops the jobs that somebody answers for, in one workspace or in all. */
+const stop = (
+  sql: PgClient,
+  {
+    at,
+    reason,
+    userId,
+    workspaceId
+  }: {
+    readonly userId: string
+    readonly workspaceId: string | null
+    readonly reason: string
+    readonly at: Date
+  },
+  audit: Fragment
+) => sql`
+  with taken as (
+    select id from cron_jobs
+    where created_by = ${userId} and (is_active or backfill_at is not null) and deleted_at is null
+    ${workspaceId === null ? sql.literal("") : sql`and workspace_id = ${workspaceId}`}
+    order by id for no key update
+  ), changed as (
+    update cron_jobs set is_active = false, next_fire_at = null, backfill_at = null, updated_at = ${at},
+      stopped_at = case when is_active then ${at} else stopped_at end,
+      stop_reason = case when is_active then ${reason} else stop_reason end
+    where id = any (array(select id from taken)) returning id, workspace_id
+  )${audit}
+  select from changed limit 1`
