@@ -39,6 +39,7 @@ const errorCodes = [
   "401 unauthenticated",
   "403 forbidden",
   "403 plan_limit_exceeded",
+  "403 budget_exceeded",
   "404 not_found",
   "409 conversation_busy",
   "409 agent_inactive",

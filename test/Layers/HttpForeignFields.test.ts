@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Api } from "../../src/Api/Api.ts"
-import { bodies, makeWorld, operations, requestOf } from "../support/Operations.ts"
+import { bodies, isOfEnded, makeWorld, operations, requestOf } from "../support/Operations.ts"
 import { layerOffline } from "../support/Service.ts"
 
 const marker = "intruder"
@@ -46,6 +46,8 @@ describe("fields that an endpoint does not have", () => {
         const foreign = [...everyField.names].filter((name) => !known.has(name))
         assert.includeMembers(foreign, ["createdAt", "hasCredential", "plan"])
         const { path, json } = requestOf(operation, mine.ids)
+        if (isOfEnded(operation))
+          yield* send("POST", `/api/runs/${mine.ids.run}/cancel`, { token: mine.token })
         const said = JSON.stringify({
           ...Object.fromEntries(foreign.map((name) => [name, marker])),
           ...json

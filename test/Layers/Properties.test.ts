@@ -85,6 +85,7 @@ class World extends Context.Service<
           "/api/approvals": "appr_none",
           "/api/connectors": connectorId,
           "/api/cron-jobs": cronJobId,
+          "/api/provider-keys": providerKeyId,
           "/api/workspaces": workspaceId
         },
         known: {
@@ -97,6 +98,9 @@ class World extends Context.Service<
           conversationId: null,
           schedule: "@daily",
           timezone: "Europe/Berlin",
+          // Within what this service allows at most.
+          maxSteps: 5,
+          maxSeconds: 60,
           runAt: "1970-01-01T00:00:00.000Z",
           after: "2026-11-20T08:00:00.000Z",
           from: new Date(today - 3 * 86_400_000).toISOString(),
@@ -145,6 +149,14 @@ const read = Effect.fnUntraced(function* (write: Write, answer: Answer) {
   const { data } = answer.body as { readonly data: Json }
   // What has no endpoint to read it: instants, what waits, a member's own row, and a token that is shown once.
   if (["cronJobs.preview", "cronJobs.backfill"].includes(write.id)) return {}
+  // What belongs to a resource and is read at its own address.
+  if (write.method === "PUT") {
+    const { resources } = yield* World
+    const path = write.path.replace(":id", resources[collectionOf(write)] ?? "")
+    const { body } = yield* send("GET", path, "")
+    assert.deepStrictEqual((body as { readonly data: Json }).data, data)
+    return data
+  }
   if (write.id === "workspaces.addMember" || write.id === "tokens.create") return data
   const collection = write.id === "tasks.create" ? "/api/runs" : collectionOf(write)
   // The caller's workspaces are of no workspace.

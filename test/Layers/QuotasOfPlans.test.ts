@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { names, ofEach, type Quota, quotas } from "../../src/Schemas/Quotas.ts"
 import { layerAtRest, makeTenant } from "../support/Service.ts"
@@ -87,6 +88,8 @@ describe("quotas of plans", () => {
   )
 })
 
+const unlimited = { used: 0, reserved: 0, lost: 0, limit: null }
+
 describe("GET /api/workspaces/{id}/usage", () => {
   it.effect("says to any member how much there is and how much there may be, of all that has a quota", () =>
     Effect.gen(function* () {
@@ -99,13 +102,16 @@ describe("GET /api/workspaces/{id}/usage", () => {
         json: { email: member.user.email }
       })
       yield* send("POST", "/api/chat/memory", { token, json: { workspaceId, key: "k", value: "é" } })
-      const found = dataOf<{ quotas: Usage }>(yield* send("GET", path, { token: member.token }))
+      const found = dataOf<{ quotas: Usage; budget: Schema.Json }>(
+        yield* send("GET", path, { token: member.token })
+      )
       const ones = { memoryEntries: 1, memoryBytes: 2, workspacesOwned: 1, tokens: 1 }
       assert.deepStrictEqual(found, {
         quotas: ofEach((quota) => ({
           used: quota in ones ? ones[quota as keyof typeof ones] : 0,
           limit: quotas[quota].free
-        }))
+        })),
+        budget: { month: "1970-01", monthlyUsd: unlimited, monthlyTokens: unlimited }
       })
       assert.deepStrictEqual(Object.keys(found.quotas), [...names])
     }).pipe(Effect.provide(layerAtRest()))

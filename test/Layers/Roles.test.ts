@@ -7,7 +7,7 @@ import { Auth } from "../../src/Services/Auth.ts"
 import { now } from "../../src/Services/CurrentTime.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
-import { makeWorld, type Operation, operations, requestOf } from "../support/Operations.ts"
+import { isOfEnded, makeWorld, type Operation, operations, requestOf } from "../support/Operations.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 import type { Answer } from "../support/Web.ts"
 
@@ -19,6 +19,7 @@ const ownerAlone: ReadonlySet<string> = new Set([
   "providerKeys.create",
   "providerKeys.update",
   "providerKeys.remove",
+  "workspaces.putBudget",
   "workspaces.addMember",
   "workspaces.removeMember",
   "workspaces.update"
@@ -153,8 +154,8 @@ describe("each role at each endpoint", () => {
       it.effect(`${operation.id} serves ${who}`, () =>
         Effect.gen(function* () {
           const { headers, ids, mine, send } = yield* makeRoles
-          // The events of a run come until it is over.
-          if (operation.id === "runs.events") {
+          // The events of a run come until it is over, and only then is it retried.
+          if (isOfEnded(operation)) {
             yield* send("POST", `/api/runs/${ids.run}/cancel`, { token: mine.token })
           }
           const { path, ...sent } = requestOf(operation, ids)

@@ -152,7 +152,7 @@ describe("statements of a request with a key", () => {
 const ofRun = {
   made: [/insert into "?runs"? /, 1],
   connectors: [/from connectors /, 1],
-  "provider keys": [/from provider_keys /, 1],
+  "provider keys": [/join provider_keys /, 1],
   steps: [/insert into run_steps /, 3],
   end: [/set status = \S*status, output/, 1]
 } as const

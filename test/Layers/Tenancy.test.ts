@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import {
   bodies,
+  isOfEnded,
   kindOf,
   kindOfField,
   makeWorld,
@@ -95,8 +96,8 @@ describe("tenancy", () => {
     it.effect(`${operation.id} works with ids of one's own`, () =>
       Effect.gen(function* () {
         const world = yield* makeWorld
-        // The events of a run come until it is over.
-        if (operation.id === "runs.events") {
+        // The events of a run come until it is over, and only then is it retried.
+        if (isOfEnded(operation)) {
           yield* world.send("POST", `/api/runs/${world.mine.ids.run}/cancel`, { token: world.mine.token })
         }
         for (const idField of operation.ids.toReversed()) {

@@ -50,7 +50,7 @@ export const suite = (it: It) =>
         )
         assert.strictEqual(error, "no")
         assert.isFalse(yield* exists(user.id))
-        assert.deepStrictEqual(yield* agents.find(agent.id), Option.some(agent))
+        assert.deepStrictEqual(yield* agents.find(agent.id), Option.some({ ...agent, policy: null }))
       })
     )
 

@@ -94,6 +94,9 @@ const kinds: Readonly<Record<string, string>> = {
   providerKeys: "providerKey",
   tokens: "token"
 }
+/** What is answered with success only of a run that is over. */
+export const isOfEnded = ({ id }: Operation): boolean => id === "runs.events" || id === "runs.retry"
+
 export const kindOf = ({ id }: Operation): string => kinds[id.split(".")[0] ?? ""] ?? ""
 
 /** What an id field of the name means: `connectorIds` are connectors, `id` what the endpoint is about. */

@@ -47,6 +47,9 @@ const makeValues = Effect.gen(function* () {
     projectId: (yield* make("/api/projects", { name: "p" })).id,
     agentId: (yield* make("/api/agents", { name: "a" })).id,
     cronJobId: (yield* make("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" })).id,
+    from: "1970-01-01",
+    to: "1970-01-02",
+    groupBy: "day",
     status: "PENDING",
     category: "c",
     key: "k"

@@ -174,7 +174,10 @@ const suite = () => {
       yield* Effect.provide(Postgres.untilWaiting(0), patient)
       yield* Deferred.succeed(release, undefined)
       yield* Fiber.join(holding)
-      assert.deepStrictEqual(yield* Context.get(patient, AgentRepo).find(agent.id), Option.some(agent))
+      assert.deepStrictEqual(
+        yield* Context.get(patient, AgentRepo).find(agent.id),
+        Option.some({ ...agent, policy: null })
+      )
     })
   )
 

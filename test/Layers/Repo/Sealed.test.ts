@@ -10,7 +10,8 @@ describe("what is stored sealed", () => {
       const sql = yield* PgClient
       const columns = yield* sql`
         select table_name || '.' || column_name as name from information_schema.columns
-        where column_name like '%sealed%' order by 1`
+        where column_name like '%sealed%' and table_name <> 'idempotency_keys' order by 1`
+      // An answer that is kept with an idempotency key is forgotten within hours, and not sealed anew.
       // Of `places` in SealedRepo.ts; the headers of a connector are a part of its metadata.
       assert.deepStrictEqual(columns, [
         { name: "connectors.sealed_credential" },

@@ -161,7 +161,13 @@ const suite = () => {
           }),
           "the signal has come"
         )
-        assert.deepStrictEqual([...new Set(got.map(({ type }) => type))].sort(), ["cron", "run", "runs"])
+        assert.deepStrictEqual([...new Set(got.map(({ type }) => type))].sort(), [
+          "budget",
+          "cron",
+          "lost",
+          "run",
+          "runs"
+        ])
       }).pipe(Effect.scoped)
       yield* eventually(
         Effect.map(

@@ -5,24 +5,46 @@ import * as Schema from "effect/Schema"
 import { type Budget, nanosOf, type Permission, usdOf } from "../../../Schemas/Budget.ts"
 import { BudgetRepo } from "../../../Services/BudgetRepo.ts"
 import { type Limit, reachedOf } from "./Budgets.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { count, firstRow, onlyRow, returnedRow } from "./Rows.ts"
 
 const amount = Schema.NullOr(Schema.Finite)
-const stored = firstRow(
-  Schema.Struct({ monthlyNanos: amount, monthlyTokens: amount, runNanos: amount, runTokens: amount })
-)
-const standings = onlyRow(
-  Schema.Struct({
-    month: Schema.String,
-    usedTokens: Schema.Finite,
-    usedNanos: Schema.Finite,
-    lostTokens: Schema.Finite,
-    lostNanos: Schema.Finite,
-    reservedTokens: Schema.Finite,
-    reservedNanos: Schema.Finite
-  })
-)
+/** A bigint, which no sum here is too large for. */
+const number = (column: string) => ({ read: `${column}::float8` })
+
+const Stored = Schema.Struct({
+  monthlyNanos: amount,
+  monthlyTokens: amount,
+  runNanos: amount,
+  runTokens: amount
+})
+const stored = firstRow(Stored)
+const storedColumns = makeColumns(Stored, {
+  monthlyNanos: number("b.monthly_nanos"),
+  monthlyTokens: number("b.monthly_tokens"),
+  runNanos: number("b.run_nanos"),
+  runTokens: number("b.run_tokens")
+}).read()
+const Standings = Schema.Struct({
+  month: Schema.String,
+  usedTokens: Schema.Finite,
+  usedNanos: Schema.Finite,
+  lostTokens: Schema.Finite,
+  lostNanos: Schema.Finite,
+  reservedTokens: Schema.Finite,
+  reservedNanos: Schema.Finite
+})
+const standings = onlyRow(Standings)
+const standingColumns = makeColumns(Standings, {
+  month: { read: "to_char(month, 'YYYY-MM')" },
+  usedTokens: number("used_tokens"),
+  usedNanos: number("used_nanos"),
+  lostTokens: number("lost_tokens"),
+  lostNanos: number("lost_nanos"),
+  reservedTokens: number("reserved_tokens"),
+  reservedNanos: number("reserved_nanos")
+}).read()
 const reached = firstRow(Schema.Struct({ reached: Schema.String, amount: Schema.Finite }))
 const decided = onlyRow(
   Schema.Struct({
@@ -61,8 +83,7 @@ export const layer = Layer.effect(
       find: (workspaceId) =>
         lookUp(
           stored(sql`
-            select b.monthly_nanos::float8 as "monthlyNanos", b.monthly_tokens::float8 as "monthlyTokens",
-              b.run_nanos::float8 as "runNanos", b.run_tokens::float8 as "runTokens"
+            select ${storedColumns}
             from workspaces w left join workspace_budgets b on b.workspace_id = w.id where w.id = ${workspaceId}`)
         ).pipe(
           Effect.map(
@@ -93,10 +114,7 @@ export const layer = Layer.effect(
       standing: (workspaceId) =>
         query(
           standings(sql`
-            select to_char(month, 'YYYY-MM') as month, used_tokens::float8 as "usedTokens",
-              used_nanos::float8 as "usedNanos", lost_tokens::float8 as "lostTokens",
-              lost_nanos::float8 as "lostNanos", reserved_tokens::float8 as "reservedTokens",
-              reserved_nanos::float8 as "reservedNanos"
+            select ${standingColumns}
             from budget_standing(${workspaceId})`)
         ).pipe(
           Effect.map((found) => ({

@@ -12,7 +12,7 @@ import { count, firstRow, onlyRow, returnedRow } from "./Rows.ts"
 const stored = firstRow(StoredIdempotencyKey)
 const columns = makeColumns(StoredIdempotencyKey, {})
 /** Of what a statement says beside the row, which may be missing. */
-const state = onlyRow(Schema.Struct({ isFree: Schema.Boolean, isKnown: Schema.Boolean }))
+const state = onlyRow(Schema.Struct({ free: Schema.Boolean, known: Schema.Boolean }))
 
 /** Of another seed than the locks of conversations. */
 const lockOf = (sql: PgClient, id: string) => sql`hashtextextended(${id}, 1)`
@@ -29,12 +29,11 @@ export const layer = Layer.effect(
         query(
           Effect.gen(function* () {
             const found = yield* sql`
-              select pg_try_advisory_xact_lock(${lockOf(sql, id)}) as "isFree", k.id is not null as "isKnown",
+              select pg_try_advisory_xact_lock(${lockOf(sql, id)}) as free, k.id is not null as known,
                 ${selected}
               from (values (1)) one left join idempotency_keys k on k.id = ${id} and ${isKnown}`
-            const { isFree, isKnown: isThere } = yield* state(Effect.succeed(found))
-            const known = isThere ? yield* stored(Effect.succeed(found)) : Option.none()
-            return { isFree, known }
+            const { free, known } = yield* state(Effect.succeed(found))
+            return { isFree: free, known: known ? yield* stored(Effect.succeed(found)) : Option.none() }
           })
         ),
       find: (id) =>

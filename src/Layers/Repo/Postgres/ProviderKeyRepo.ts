@@ -16,7 +16,7 @@ const usableKeys = rows(UsableProviderKey)
 const Beside = Schema.Struct({
   id: Schema.NullOr(Schema.String),
   of: Schema.String,
-  hasBudget: Schema.Boolean
+  budgeted: Schema.Boolean
 })
 const besides = rows(Beside)
 const hasApiKey = { read: "sealed_api_key is not null" }
@@ -35,7 +35,7 @@ const makeForModels = Effect.fnUntraced(function* (database: Database["Service"]
     query(
       Effect.flatMap(
         sql<typeof Beside.Type>`
-            select ${usableColumns.read("k")}, w.id as of, ${sql.literal(isLimited("b"))} as "hasBudget"
+            select ${usableColumns.read("k")}, w.id as of, ${sql.literal(isLimited("b"))} as budgeted
             from workspaces w left join provider_keys k on k.workspace_id = w.id and k.deleted_at is null
             left join workspace_budgets b on b.workspace_id = w.id
             where w.id = any(${workspaceIds}) order by k.created_at, k.id`,
@@ -45,9 +45,9 @@ const makeForModels = Effect.fnUntraced(function* (database: Database["Service"]
             besides(Effect.succeed(read)),
             (keys, beside) => {
               const byId = new Map(keys.map((key) => [key.id as string, key]))
-              return beside.map(({ hasBudget, id, of }) => ({
+              return beside.map(({ budgeted, id, of }) => ({
                 workspaceId: of,
-                hasBudget,
+                hasBudget: budgeted,
                 key: id === null ? undefined : byId.get(id)
               }))
             }

@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { otherKey, type UsageGroup } from "../../../Schemas/UsageReport.ts"
 import { UsageRepo } from "../../../Services/UsageRepo.ts"
+import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { count, firstRow, rows } from "./Rows.ts"
 import { bookedIn } from "./UsageMonths.ts"
@@ -25,10 +26,21 @@ const Sum = Schema.Struct({
   unknownCalls: Schema.Finite
 })
 const sums = rows(Sum)
-const spent = firstRow(Schema.Struct({ ...counts, costNanos: Schema.NullOr(Schema.Finite) }))
-const booked = firstRow(
-  Schema.Struct({ tokens: Schema.Finite, costNanos: Schema.Finite, unknownCalls: Schema.Finite })
-)
+const number = (column: string) => ({ read: `${column}::float8` })
+const Spent = Schema.Struct({ ...counts, costNanos: Schema.NullOr(Schema.Finite) })
+const spent = firstRow(Spent)
+const spentColumns = makeColumns(Spent, { costNanos: number("cost_nanos") }).read()
+const Booked = Schema.Struct({
+  tokens: Schema.Finite,
+  costNanos: Schema.Finite,
+  unknownCalls: Schema.Finite
+})
+const booked = firstRow(Booked)
+const bookedColumns = makeColumns(Booked, {
+  tokens: number("tokens"),
+  costNanos: number("cost_nanos"),
+  unknownCalls: number("unknown_calls")
+}).read()
 
 const summed = [
   ["runs", "runs"],
@@ -87,7 +99,7 @@ export const layer = Layer.effect(
         query(
           Effect.map(
             booked(sql`
-              select tokens::float8 as tokens, cost_nanos::float8 as "costNanos", unknown_calls::float8 as "unknownCalls"
+              select ${bookedColumns}
               from (${bookedIn(sql, sql`${workspaceId}`)}) booked`),
             Option.getOrElse(() => ({ tokens: 0, costNanos: 0, unknownCalls: 0 }))
           )
@@ -95,9 +107,7 @@ export const layer = Layer.effect(
       ofRun: (id) =>
         lookUp(
           spent(sql`
-            select model_calls as "modelCalls", tool_calls as "toolCalls", input_tokens as "inputTokens",
-              cached_input_tokens as "cachedInputTokens", output_tokens as "outputTokens",
-              cost_nanos::float8 as "costNanos"
+            select ${spentColumns}
             from runs where id = ${id} and status in ('COMPLETED', 'FAILED') and model_calls is not null`)
         ),
       fold: query(count(sql`select fold_usage()::int as count`))

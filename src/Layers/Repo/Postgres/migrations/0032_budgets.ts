@@ -148,12 +148,14 @@ export const statements = [
     declare
       dead budget_reservations;
       buried integer := 0;
+      -- A value: the index serves no function that is volatile.
+      until constant timestamptz := clock_timestamp() - interval '5 seconds';
     begin
       -- One at a time: two would wait for each other's losses.
       if not pg_try_advisory_xact_lock(hashtextextended('bury_budgets', 0)) then return 0; end if;
       for dead in
         select r.* from budget_reservations r
-        where made_at < clock_timestamp() - interval '5 seconds' and not ${isLatest("r")}
+        where made_at < until and not ${isLatest("r")}
         order by made_at limit most for update skip locked
       loop
         delete from budget_reservations where run_id = dead.run_id and epoch = dead.epoch;
