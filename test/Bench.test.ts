@@ -1,6 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
+import { type Answer, compared, costOf } from "../bench/support/Asked.ts"
 import { notFlat, type Sample, stepsOf } from "../bench/support/Laws.ts"
 import { type Conditions, partOf, replaced } from "../bench/support/Page.ts"
+import { answersIn } from "../bench/support/PricedModel.ts"
 import { line, quantile, rowLine, toRow, toText } from "../bench/support/Report.ts"
 import { reportOf } from "../bench/support/Written.ts"
 
@@ -189,5 +191,34 @@ describe("the page", () => {
     expect(written).toBe(`# By hand\n${empty("streams")}\nmore\n${part}\nthe end\n`)
     expect(replaced(written, "requests", part)).toBe(written)
     expect(() => replaced(page, "growth", part)).toThrow("no place for growth")
+  })
+})
+
+describe("what a model was asked for", () => {
+  const answer = (job: number, step: number, attempt = 0): Answer => ({ job, step, attempt })
+  const priced = (given: Answer, tokens: number) => ({
+    ...given,
+    inputTokens: tokens,
+    outputTokens: 2 * tokens,
+    nanos: 3 * tokens
+  })
+  const asked = [priced(answer(1, 0), 1), priced(answer(1, 0, 1), 10), priced(answer(1, 1), 100)]
+
+  it("is kept where a journal has it, and lost else", () => {
+    const { again, invented, kept, lost, twice } = compared(asked, [answer(1, 0, 1), answer(1, 1)])
+    expect(costOf(kept)).toEqual({ inputTokens: 110, outputTokens: 220, nanos: 330 })
+    expect(costOf(lost)).toEqual({ inputTokens: 1, outputTokens: 2, nanos: 3 })
+    expect([again, invented, twice]).toEqual([[], [], []])
+  })
+  it.each([
+    ["again, though a journal had it", [answer(1, 0), answer(1, 1)], { again: [asked[1]] }],
+    ["never said", [answer(1, 0, 1), answer(2, 0)], { invented: [answer(2, 0)] }],
+    ["journaled twice", [answer(1, 0), answer(1, 0, 1)], { twice: [answer(1, 0, 1)] }]
+  ])("is found to be %s", (_, journaled, expected) => {
+    expect(compared(asked, journaled)).toMatchObject({ again: [], invented: [], twice: [], ...expected })
+  })
+  it("is known by its own words in a journal", () => {
+    const step = JSON.stringify({ text: "answer of job 17, step 3, attempt 2" })
+    expect(answersIn([step, "{}"])).toEqual([answer(17, 3, 2), answer(Number.NaN, Number.NaN, Number.NaN)])
   })
 })
