@@ -13,6 +13,7 @@ import { randomBytes } from "node:crypto"
 import { parseArgs } from "node:util"
 import { makeAccount, makeNodes, onDatabase, sleep } from "../test/support/Durability.ts"
 import { postUntilAnswered } from "../test/support/Repeating.ts"
+import { describe } from "./support/About.ts"
 import { seeded } from "./support/Seed.ts"
 import { openServer } from "./support/Server.ts"
 
@@ -30,6 +31,8 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 const firstPort = Number(values.ports)
 
 const server = await openServer()
+const about = await describe(server.url)
+say(`${about.commit}, ${about.machine}. ${about.versions}; ${about.durability}\n`)
 const database = `keys_${randomBytes(6).toString("hex")}`
 await onDatabase(`${server.url}/postgres`, (sql) => sql.unsafe(`create database ${database}`))
 const url = `${server.url}/${database}`
