@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { RunId, UserId } from "./Ids.ts"
+import { RunId, UserId, WorkspaceId } from "./Ids.ts"
 import { sortedJson } from "./Json.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -36,6 +36,8 @@ export const StoredIdempotencyKey = Schema.Struct({
   /** A digest of user, method, path and key: what a client has put into a key is not stored. */
   id: Schema.String,
   userId: UserId,
+  /** That the request was about: who is no member of it any more is not told what was answered. */
+  workspaceId: Schema.NullOr(WorkspaceId),
   /** A digest of what was asked. */
   request: Schema.String,
   answer: Schema.NullOr(Schema.String),

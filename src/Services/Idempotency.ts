@@ -14,12 +14,15 @@ import {
   mostAnswerBytes,
   type StoredIdempotencyKey
 } from "../Schemas/Idempotency.ts"
-import type { RunId } from "../Schemas/Ids.ts"
+import type { RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { Caller } from "../Schemas/Token.ts"
+import { roleOf } from "./Access.ts"
 import { IdempotencyRepo } from "./IdempotencyRepo.ts"
+import * as RequestFacts from "./RequestFacts.ts"
 import { SecretBox } from "./SecretBox.ts"
 import { Settings } from "./Settings.ts"
 import { Transaction } from "./Transaction.ts"
+import { WorkspaceRepo } from "./WorkspaceRepo.ts"
 
 /** A request with a key. */
 export interface Keyed {
@@ -46,7 +49,8 @@ export class Idempotency extends Context.Service<
      * performed and the key are one transaction: where it fails, or the process dies at any moment, there is neither.
      * Kept `behind`, there may be an effect without its key, and two at once may both be performed; both give
      * what the first kept. Of an answer that is `sealed` another token of the user is another request: what a token
-     * makes ends with it.
+     * makes ends with it. Who is no member any more of the workspace that the request was about gets what the request gets
+     * now, which is no answer.
      */
     readonly once: <E, R>(
       keyed: Keyed,
@@ -73,7 +77,7 @@ export class Idempotency extends Context.Service<
           Effect.gen(function* () {
             const taken = yield* repo.take(known.id)
             if (!taken.isFree) return yield* inProgress
-            if (Option.isSome(taken.known)) return yield* recall(known, taken.known.value)
+            if (Option.isSome(taken.known)) return yield* recall(known, taken.known.value, perform)
             const performed = yield* perform
             if (!(yield* keep(known, performed))) return yield* inProgress
             return { performed, isReplayed: false }
@@ -83,11 +87,13 @@ export class Idempotency extends Context.Service<
       const behind = <E, R>(known: Known, perform: Effect.Effect<Performed, E, R>) =>
         Effect.gen(function* () {
           const before = yield* repo.find(known.id)
-          if (Option.isSome(before)) return yield* recall(known, before.value)
+          if (Option.isSome(before)) return yield* recall(known, before.value, perform)
           const performed = yield* perform
           if (yield* keep(known, performed)) return { performed, isReplayed: false }
           const other = yield* repo.find(known.id)
-          return Option.isSome(other) ? yield* recall(known, other.value) : { performed, isReplayed: false }
+          return Option.isSome(other)
+            ? yield* recall(known, other.value, perform)
+            : { performed, isReplayed: false }
         })
 
       return Idempotency.of({
@@ -121,6 +127,7 @@ const makeKeeping = Effect.gen(function* () {
   const box = yield* SecretBox
   const repo = yield* IdempotencyRepo
   const { idempotencyMillis } = yield* Settings
+  const workspaces = yield* WorkspaceRepo
 
   const seal = (id: string, text: string) =>
     Effect.mapError(
@@ -133,11 +140,24 @@ const makeKeeping = Effect.gen(function* () {
       onFailure: () => conflict("its request was done, and its answer can't be opened any more")
     })
 
+  const isMember = (caller: Caller, workspaceId: WorkspaceId) =>
+    Effect.andThen(
+      RequestFacts.tell({ workspaceId }),
+      Effect.map(roleOf(workspaces, workspaceId, caller.id), Option.isSome)
+    )
+
   return {
     /** False where somebody else was faster. */
     keep: Effect.fnUntraced(function* ({ id, keyed, request }: Known, performed: Performed) {
       const nothing = { answer: null, sealed: null, turnId: null }
-      const key = { id, request, userId: keyed.caller.id, ...nothing }
+      const facts = yield* RequestFacts.CurrentRequest
+      const key = {
+        id,
+        request,
+        userId: keyed.caller.id,
+        workspaceId: facts?.workspaceId ?? null,
+        ...nothing
+      }
       if ("turnId" in performed) {
         return yield* repo.insert({ ...key, turnId: performed.turnId }, idempotencyMillis)
       }
@@ -148,9 +168,17 @@ const makeKeeping = Effect.gen(function* () {
       const kept = keyed.keeping === "sealed" ? { sealed: yield* seal(id, text) } : { answer: text }
       return yield* repo.insert({ ...key, ...kept }, idempotencyMillis)
     }),
-    recall: Effect.fnUntraced(function* (known: Known, stored: StoredIdempotencyKey) {
-      const { answer, sealed, turnId } = stored
+    recall: Effect.fnUntraced(function* <E, R>(
+      known: Known,
+      stored: StoredIdempotencyKey,
+      perform: Effect.Effect<Performed, E, R>
+    ) {
+      const { answer, sealed, turnId, workspaceId } = stored
       if (stored.request !== known.request) return yield* conflict("was used for another request")
+      if (workspaceId !== null && !(yield* isMember(known.keyed.caller, workspaceId))) {
+        yield* perform
+        return yield* conflict("its request was done, in a workspace of which you are no member any more")
+      }
       if (turnId !== null) return { performed: { turnId }, isReplayed: true }
       const text = sealed === null ? answer : yield* open(known.id, sealed)
       if (text === null) {

@@ -6,8 +6,10 @@ import { TestClock } from "effect/testing"
 import { Api } from "../../src/Api/Api.ts"
 import { Idempotency } from "../../src/Api/Idempotency.ts"
 import { AuditRepo } from "../../src/Services/AuditRepo.ts"
+import { now } from "../../src/Services/CurrentTime.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Settings } from "../../src/Services/Settings.ts"
+import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { layerOffline, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
 import { type Answer, dataOf, isError, makeWeb } from "../support/Web.ts"
 
@@ -127,6 +129,30 @@ describe("Idempotency-Key", () => {
         (yield* send("GET", `/api/agents?workspaceId=${workspaceId}`, { token, ...keyed("a b") })).status,
         200
       )
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("tells nobody what was answered who has left the workspace, and does nothing again", () =>
+    Effect.gen(function* () {
+      const { count, post, send, token, user, workspaceId } = yield* subject
+      const workspaces = yield* WorkspaceRepo
+      const { id } = dataOf<{ id: string }>(yield* post("/api/tasks", { prompt: "a secret" }, "k"))
+      const cancel = send("POST", `/api/runs/${id}/cancel`, { token, ...keyed("k") })
+      assert.strictEqual((yield* cancel).status, 200)
+      const connector = dataOf<{ id: string }>(yield* post("/api/connectors", { type: "custom" }, "k"))
+      const check = send("POST", `/api/connectors/${connector.id}/check`, { token, ...keyed("k") })
+      assert.strictEqual((yield* check).status, 200)
+      const other = yield* makeTenant()
+      yield* workspaces.addMember(workspaceId, other.user.id, "owner", yield* now)
+      yield* workspaces.removeMember(workspaceId, user.id)
+      isError(yield* post("/api/tasks", { prompt: "a secret" }, "k"), 403, "forbidden")
+      isError(yield* cancel, 404, "not_found")
+      isError(yield* check, 404, "not_found")
+      assert.strictEqual(yield* count, 1)
+      yield* workspaces.addMember(workspaceId, user.id, "member", yield* now)
+      assert.isTrue(isReplay(yield* post("/api/tasks", { prompt: "a secret" }, "k")))
+      assert.isTrue(isReplay(yield* cancel))
+      assert.strictEqual(yield* count, 1)
     }).pipe(Effect.provide(layerOffline()))
   )
 

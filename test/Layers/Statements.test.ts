@@ -118,15 +118,15 @@ describe("statements of a request", () => {
 /**
  * A request with a key takes three more: the look at the key, which takes it too, the role, which nobody remembers within
  * a transaction, and the row with the answer; beside them the beginning and the end of the transaction, which are not
- * counted here. One that is answered again is the look alone.
+ * counted here. One that is answered again is the look, and the role.
  */
 const keyed: Readonly<Record<string, readonly [first: number, again: number]>> = {
-  "POST /api/agents": [4, 1],
-  "POST /api/tasks": [4, 1]
+  "POST /api/agents": [4, 2],
+  "POST /api/tasks": [4, 2]
 }
 
 describe("statements of a request with a key", () => {
-  it.effect("are three more the first time, and one in all when it is answered again", () =>
+  it.effect("are three more the first time, and two in all when it is answered again", () =>
     Effect.gen(function* () {
       const { send } = yield* makeWeb
       const { token, workspaceId } = yield* makeTenant()

@@ -188,7 +188,15 @@ describe("what an operator takes away", () => {
         yield* execute({ ...member, role: "owner" })
         const keys = yield* IdempotencyRepo
         for (const { userId } of [ann, bob]) {
-          const key = { id: userId, userId, request: "r", answer: "{}", sealed: null, turnId: null }
+          const key = {
+            id: userId,
+            userId,
+            request: "r",
+            answer: "{}",
+            sealed: null,
+            turnId: null,
+            workspaceId: null
+          }
           yield* keys.insert(key, 3_600_000)
         }
         assert.deepInclude(yield* execute({ command: "user delete", email: ann.email }), {

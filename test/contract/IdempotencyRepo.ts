@@ -3,7 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type { RunId, UserId } from "../../src/Schemas/Ids.ts"
+import type { RunId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import { IdempotencyRepo, type NewIdempotencyKey } from "../../src/Services/IdempotencyRepo.ts"
 import { Transaction } from "../../src/Services/Transaction.ts"
 import type { It } from "../support/Backends.ts"
@@ -15,6 +15,7 @@ const newKey = Effect.fnUntraced(function* (given: Partial<NewIdempotencyKey> = 
   const key: NewIdempotencyKey = {
     id: `digest ${yield* newId("request")}`,
     userId: yield* newId<UserId>("user"),
+    workspaceId: null,
     request: "asked",
     answer: '{"body":"\\u0000é"}',
     sealed: null,
@@ -35,6 +36,7 @@ export const suite = (it: It) =>
         const turnId = yield* newId<RunId>("turn")
         const keys = [
           yield* newKey(),
+          yield* newKey({ workspaceId: yield* newId<WorkspaceId>("workspace") }),
           yield* newKey({ answer: null, sealed: "v1:sealed" }),
           yield* newKey({ answer: null, turnId }),
           yield* newKey({ answer: null })

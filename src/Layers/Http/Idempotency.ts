@@ -59,13 +59,14 @@ export const layer = Layer.effect(
       }
       const facts = (yield* RequestFacts.CurrentRequest) ?? {}
       const perform = Effect.scoped(httpEffect).pipe(
-        Effect.flatMap((response) => performedOf(response, facts)),
-        Effect.provideService(RequestFacts.CurrentRequest, facts)
+        Effect.flatMap((response) => performedOf(response, facts))
       )
-      const outcome = yield* Effect.catchIf(
-        once(keyed, perform),
-        (error) => error instanceof Refused,
-        ({ response }) => Effect.succeed(response)
+      const outcome = yield* once(keyed, perform).pipe(
+        Effect.provideService(RequestFacts.CurrentRequest, facts),
+        Effect.catchIf(
+          (error) => error instanceof Refused,
+          ({ response }) => Effect.succeed(response)
+        )
       )
       if (HttpServerResponse.isHttpServerResponse(outcome)) return outcome
       const { isReplayed, performed } = outcome

@@ -133,7 +133,14 @@ describe("Upkeep", () => {
     Effect.gen(function* () {
       const keys = yield* IdempotencyRepo
       const { user } = yield* makeTenant()
-      const row = { userId: user.id, request: "r", answer: "{}", sealed: null, turnId: null }
+      const row = {
+        userId: user.id,
+        workspaceId: null,
+        request: "r",
+        answer: "{}",
+        sealed: null,
+        turnId: null
+      }
       for (let n = 0; n < 450; n++) yield* keys.insert({ ...row, id: `old ${n}` }, hour)
       yield* keys.insert({ ...row, id: "kept" }, 4 * hour)
       yield* Upkeep.start

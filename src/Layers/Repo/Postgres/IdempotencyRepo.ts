@@ -38,15 +38,15 @@ export const layer = Layer.effect(
         ),
       find: (id) =>
         query(stored(sql`select ${selected} from idempotency_keys k where k.id = ${id} and ${isKnown}`)),
-      insert: ({ answer, id, request, sealed, turnId, userId }, millis) =>
+      insert: ({ answer, id, request, sealed, turnId, userId, workspaceId }, millis) =>
         query(
           returnedRow(sql`
             insert into idempotency_keys as k
-              (id, user_id, request, answer, sealed, turn_id, created_at, expires_at)
-            values (${id}, ${userId}, ${request}, ${answer}, ${sealed}, ${turnId}, clock_timestamp(),
+              (id, user_id, workspace_id, request, answer, sealed, turn_id, created_at, expires_at)
+            values (${id}, ${userId}, ${workspaceId}, ${request}, ${answer}, ${sealed}, ${turnId}, clock_timestamp(),
               clock_timestamp() + ${millis}::bigint * interval '1 millisecond')
-            on conflict (id) do update set user_id = excluded.user_id, request = excluded.request,
-              answer = excluded.answer, sealed = excluded.sealed, turn_id = excluded.turn_id,
+            on conflict (id) do update set user_id = excluded.user_id, workspace_id = excluded.workspace_id,
+              request = excluded.request, answer = excluded.answer, sealed = excluded.sealed, turn_id = excluded.turn_id,
               created_at = excluded.created_at, expires_at = excluded.expires_at
             where k.expires_at <= clock_timestamp()
             returning 1`)

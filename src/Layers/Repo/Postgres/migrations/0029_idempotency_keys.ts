@@ -6,6 +6,7 @@ export const statements = [
   `create table idempotency_keys (
     id text primary key,
     user_id text not null,
+    workspace_id text,
     request text not null,
     answer text,
     sealed text,
