@@ -1,5 +1,4 @@
 import * as Effect from "effect/Effect"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
@@ -8,7 +7,7 @@ import * as Schema from "effect/Schema"
 import type { ApprovalId, RunId } from "../../Schemas/Ids.ts"
 import type { RunDetail, RunStatus } from "../../Schemas/Run.ts"
 import { dollarsOf, secondsOf, shortOf } from "../../Schemas/Shown.ts"
-import { type Connection, said } from "./Connection.ts"
+import { type Connection, layerHttp, said } from "./Connection.ts"
 import { follow, knownOf, type Told } from "./Follow.ts"
 import type * as Keyboard from "./Keyboard.ts"
 import type { Screen } from "./Screen.ts"
@@ -38,7 +37,7 @@ const costOf = ({ baseUrl, token }: Connection, id: RunId) =>
     Effect.flatMap(HttpClientResponse.schemaBodyJson(Cost)),
     Effect.map(({ data }) => data),
     Effect.orElseSucceed(() => undefined),
-    Effect.provide(FetchHttpClient.layer)
+    Effect.provide(layerHttp)
   )
 
 const summaryOf = (run: RunDetail, cost: Effect.Success<ReturnType<typeof costOf>>): string => {
@@ -80,7 +79,7 @@ const makeDecide = ({ baseUrl, client }: Connection, screen: Screen, lines: Keyb
       const decision = answer.startsWith("y") ? ("approve" as const) : ("reject" as const)
       yield* client.approvals.decide({ params: { id }, payload: { decision } }).pipe(
         // Somebody was faster.
-        Effect.catchTag("ApprovalDecided", ({ error }) => screen.note(`agentd: ${error}`)),
+        Effect.catchTag("ApprovalDecided", ({ error }) => screen.note(`agentd: ${shortOf(error)}`)),
         (deciding) => said(baseUrl, deciding)
       )
       return false

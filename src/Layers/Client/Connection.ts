@@ -5,12 +5,14 @@ import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { Api } from "../../Api/Api.ts"
 import { Credentials } from "../../Schemas/Account.ts"
 import type { WorkspaceId } from "../../Schemas/Ids.ts"
+import { textOf } from "../../Schemas/Table.ts"
 
 /** Why a command ends that speaks to a running service: one sentence. */
 export class ClientError extends Schema.TaggedError<ClientError>()("ClientError", { error: Schema.String }) {}
@@ -40,11 +42,17 @@ const addressOf = (text: string) => {
     : fail("the address of the service must be an http:// or https:// address without a user or password")
 }
 
+/** Follows no redirect: what is sent is for the address that was named, and for no other. */
+export const layerHttp = Layer.provide(
+  FetchHttpClient.layer,
+  Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" })
+)
+
 const makeClient = (baseUrl: string, token: string) =>
   HttpApiClient.make(Api, {
     baseUrl,
     transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(token))
-  }).pipe(Effect.provide(FetchHttpClient.layer))
+  }).pipe(Effect.provide(layerHttp))
 
 export type Client = Effect.Success<ReturnType<typeof makeClient>>
 
@@ -114,8 +122,9 @@ const sentenceOf = (baseUrl: string, error: unknown): string => {
     : `what answers at ${baseUrl} is no agentd of this version`
 }
 
-/** What fails is told in one sentence, without a token. */
+/** What fails is told in one sentence, without a token, and nothing of it is an order to a terminal. */
 export const said = <A, E, R>(
   baseUrl: string,
   effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, ClientError, R> => Effect.catch(effect, (error) => fail(sentenceOf(baseUrl, error)))
+): Effect.Effect<A, ClientError, R> =>
+  Effect.catch(effect, (error) => fail(textOf(sentenceOf(baseUrl, error))))
