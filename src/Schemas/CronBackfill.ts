@@ -1,34 +1,16 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaTransformation from "effect/SchemaTransformation"
 import { DueJob } from "./CronFire.ts"
-import { Timestamp } from "./Timestamp.ts"
+import { Moment, Timestamp } from "./Timestamp.ts"
 
 /** How many slots of its schedule the range of one backfill may have (CONTRACT.md section 11). */
 export const mostSlots = 1_000
 /** How many slots of one job may wait, whatever the number of backfills. */
 export const mostWaiting = 10_000
 
-const stampText = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/u
-
-/** What is no day of the calendar, as 30 February, is none here: it would be read as another one. */
-const isStamp = (text: string): boolean => {
-  const [, day] = stampText.exec(text) ?? []
-  if (day === undefined || Number.isNaN(Date.parse(text))) return false
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
-}
-
-const stamp = Schema.String.check(
-  Schema.makeFilter(
-    (text: string) =>
-      isStamp(text) ? undefined : "must be a time stamp with its offset, like 2026-11-20T08:00:00.000Z",
-    { toJsonSchema: () => ({ format: "date-time" }) }
-  )
-).pipe(Schema.decodeTo(Schema.Date, SchemaTransformation.dateFromString))
-
 export const BackfillCronJob = Schema.Struct({
-  from: stamp,
-  to: stamp,
+  from: Moment,
+  to: Moment,
   only: Schema.optionalKey(Schema.Literals(["missed", "all"]))
 }).annotate({ identifier: "BackfillCronJob" })
 export type BackfillCronJob = typeof BackfillCronJob.Type
