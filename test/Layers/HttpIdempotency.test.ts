@@ -52,7 +52,11 @@ describe("Idempotency-Key", () => {
       const { count, post, send, token, workspaceId } = yield* subject
       const first = yield* post("/api/tasks", { prompt: "do it", agentId: null }, "k")
       assert.strictEqual(first.status, 201)
-      same(first, yield* post("/api/tasks", { prompt: "do it", agentId: null }, "k"))
+      const again = yield* post("/api/tasks", { prompt: "do it", agentId: null }, "k")
+      same(first, again)
+      // What is of each request is its own.
+      const ids = [first, again].map(({ headers }) => headers.get("x-request-id"))
+      assert.lengthOf(new Set(ids.filter((id) => id !== null)), 2)
       // As a JSON value, and the key as a string of structured fields, at the same path as the router reads it.
       const body = `{ "agentId": null,\n"prompt": "do \\u0069t", "workspaceId":"${workspaceId}" }`
       same(first, yield* send("POST", "/api/%74asks", { token, body, ...keyed('"k"') }))
