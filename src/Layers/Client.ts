@@ -33,7 +33,9 @@ const json = Flag.Boolean("json").pipe(
 )
 
 const autonomy = Flag.Literals("autonomy", AutonomyLevel.literals).pipe(
-  Flag.withDescription("What is done without asking (semi-autonomous)"),
+  Flag.withDescription(
+    "What is done without asking (what the policy of the agent says, else semi-autonomous)"
+  ),
   Flag.optional
 )
 
@@ -68,7 +70,7 @@ const tail = Command.make(
   {
     run: Argument.String("run").pipe(Argument.withDescription("Id of a run or of a chat turn")),
     after: Flag.Int("after").pipe(
-      Flag.withDescription("Begin behind this event (0, the first)"),
+      Flag.withDescription("Begin behind the event with this number (0: with the first)"),
       Flag.filter(
         (after) => after >= 0,
         () => "a whole number from 0"

@@ -6,16 +6,14 @@ import * as Effect from "effect/Effect"
  */
 export const writeStdout = (line: string): Effect.Effect<void> => writeText(`${line}\n`)
 
+const ignored = () => undefined
+
 /** The same, of a text as it is. */
 export const writeText = (text: string): Effect.Effect<void> =>
   Effect.callback((resume) => {
-    const gone = () => resume(Effect.void)
-    process.stdout.once("error", gone)
-    process.stdout.write(text, (error) => {
-      // The event comes behind this call, and ends the process where nobody listens.
-      if (error == null) process.stdout.off("error", gone)
-      resume(Effect.void)
-    })
+    // The event of a write that failed comes behind its callback, and ends the process where nobody listens.
+    if (!process.stdout.listeners("error").includes(ignored)) process.stdout.on("error", ignored)
+    process.stdout.write(text, () => resume(Effect.void))
   })
 
 export const writeStderr = (line: string): Effect.Effect<void> =>

@@ -52,7 +52,7 @@ describe("commands that speak to a running service", () => {
       /^This is the built-in offline provider[^\n]*\ncurrent_time returned: .*\n$/
     )
     assert.match(answered.stderr, /^> current_time \{\}\n< current_time answered in /)
-    assert.match(answered.stderr, /agentd: COMPLETED, .* tokens in, \d+ out, 1 tool calls/)
+    assert.match(answered.stderr, /agentd: COMPLETED, .* tokens in, \d+ out, 1 tool call\b/)
     const tailed = await agentd(["tail", sent.stdout.trim()])
     assert.include(tailed.stdout, "You wrote: hello\n")
   })

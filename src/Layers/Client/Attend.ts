@@ -49,7 +49,7 @@ const summaryOf = (run: RunDetail, cost: Effect.Success<ReturnType<typeof costOf
       ? [secondsOf(finishedAt.getTime() - startedAt.getTime())]
       : []),
     `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
-    ...(calls === 0 ? [] : [`${calls} tool calls`]),
+    ...(calls === 0 ? [] : [`${calls} ${calls === 1 ? "tool call" : "tool calls"}`]),
     ...(cost?.costUsd == null ? [] : [dollarsOf(cost.costUsd)])
   ].join(", ")
 }
