@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import type { ApprovalId, RunId } from "../../Schemas/Ids.ts"
 import type { RunDetail, RunStatus } from "../../Schemas/Run.ts"
 import { dollarsOf, secondsOf, shortOf } from "../../Schemas/Shown.ts"
-import { type Connection, layerHttp, said } from "./Connection.ts"
+import { type Connection, overHttp, said } from "./Connection.ts"
 import { follow, knownOf, type Told } from "./Follow.ts"
 import type * as Keyboard from "./Keyboard.ts"
 import type { Screen } from "./Screen.ts"
@@ -37,7 +37,7 @@ const costOf = ({ baseUrl, token }: Connection, id: RunId) =>
     Effect.flatMap(HttpClientResponse.schemaBodyJson(Cost)),
     Effect.map(({ data }) => data),
     Effect.orElseSucceed(() => undefined),
-    Effect.provide(layerHttp)
+    overHttp
   )
 
 const summaryOf = (run: RunDetail, cost: Effect.Success<ReturnType<typeof costOf>>): string => {

@@ -43,16 +43,15 @@ const addressOf = (text: string) => {
 }
 
 /** Follows no redirect: what is sent is for the address that was named, and for no other. */
-export const layerHttp = Layer.provide(
-  FetchHttpClient.layer,
-  Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" })
+export const overHttp = Effect.provide(
+  Layer.provide(FetchHttpClient.layer, Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" }))
 )
 
 const makeClient = (baseUrl: string, token: string) =>
   HttpApiClient.make(Api, {
     baseUrl,
     transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(token))
-  }).pipe(Effect.provide(layerHttp))
+  }).pipe(overHttp)
 
 export type Client = Effect.Success<ReturnType<typeof makeClient>>
 

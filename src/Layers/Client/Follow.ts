@@ -37,11 +37,19 @@ const isBreak = ({ data, event }: Told): boolean =>
 
 const isEnd = ({ event }: Told): boolean => event === "done" || event === "error"
 
+/** What no service of this version tells. */
+const strange = () => new ClientError({ error: "the stream holds what is no event of agentd" })
+
 const eventsOf = (body: Body) =>
   body.pipe(
     Stream.decodeText(),
     Stream.pipeThroughChannel(Sse.decode()),
-    Stream.map(({ data, event, id }): Told => ({ id: Number(id ?? 0), event, data: JSON.parse(data) }))
+    Stream.mapEffect(({ data, event, id }) =>
+      Effect.try({
+        try: (): Told => ({ id: Number(id ?? 0), event, data: JSON.parse(data) }),
+        catch: strange
+      })
+    )
   )
 
 /** How reading ended: at the end of the run, or because `handle` has said so. */

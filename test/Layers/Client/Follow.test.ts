@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
@@ -60,6 +62,14 @@ describe("follow", () => {
       assert.strictEqual((yield* read())._tag, "Success")
       assert.deepStrictEqual(seen, [1, 2, 3, 4])
       assert.deepStrictEqual(asked, [0, 2, 2, 3])
+    })
+  )
+
+  it.effect("says in a sentence that what is told is no event of a service", () =>
+    Effect.gen(function* () {
+      const { read } = serving("id: 1\nevent: status\ndata: <html>\n\n")
+      const exit = yield* read()
+      assert.isTrue(Exit.isFailure(exit) && !Cause.hasDies(exit.cause), String(exit))
     })
   )
 
