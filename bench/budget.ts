@@ -1,7 +1,7 @@
 /**
  * What a budget holds: runs of several steps on two nodes, at a model with a known price that notes what it is asked for.
  * Runs meet the limit in the middle, then it is raised, and all that failed are retried. Exit code 1 if the model was
- * asked for more than the limit and one call (of a run: if more was journaled of it), if `GET /api/usage` is not what it answered to those who journaled it, to the
+ * asked for more than the limit and one call, if `GET /api/usage` is not what it answered to those who journaled it, to the
  * token, if an answer that was journaled is ever asked for again, or if a run is not completed in the end.
  *
  *   node bench/budget.ts [--quick] [--runs R] [--json FILE] [kills] [calm] [tokens] [run]
@@ -197,12 +197,11 @@ const tryOut = async (name: string, limits: Limits, kills: boolean) => {
         where s.run_id = r.id and s.step ->> 'type' = 'model') as steps
       from runs r where status <> 'COMPLETED'`
   )
-  // Of a run what is lost counts to the month alone.
-  const overs = overOf(limits, limits.runUsd === undefined ? model.asked : first.kept)
+  const overs = overOf(limits, model.asked)
   const worst = overs.reduce((max, { limit, sum }) => Math.max(max, sum - limit), Number.NEGATIVE_INFINITY)
   expect(
     overs.every(({ call, limit, sum }) => sum <= limit + call),
-    `${limits.runUsd === undefined ? "the model's sum" : "what is journaled of each run"} is at most the limit and one call: ${overs.length === 1 ? `${overs[0]?.sum} of ${overs[0]?.limit} and ${overs[0]?.call}` : `over it by ${worst} at most, a call is up to ${Math.max(...overs.map((over) => over.call))}`}`
+    `the model's sum is at most the limit and one call: ${overs.length === 1 ? `${overs[0]?.sum} of ${overs[0]?.limit} and ${overs[0]?.call}` : `over it by ${worst} at most, a call is up to ${Math.max(...overs.map((over) => over.call))}`}`
   )
   const inTheMiddle = failed.filter(({ steps }) => steps > 0)
   expect(

@@ -178,6 +178,23 @@ const ofExecutions = (it: It) => {
     })
   )
 
+  it.effect("counts what was lost of a run to the limits of the run while it goes on", () =>
+    Effect.gen(function* () {
+      const { b, begin, put, repo, reserve, runs, standing } = yield* subject
+      const taken = yield* begin(b, 0)
+      yield* put({ runUsd: 0.1 })
+      assert.deepStrictEqual(yield* reserve(taken), reserved)
+      const [run] = yield* runs.takeOver({ worker: b, limit: 100, leaseMillis: minute, maxCrashes: 9 })
+      const next = { id: taken.id, worker: b, epoch: run?.epoch ?? 0 }
+      assert.deepStrictEqual(yield* reserve(next), refused("runUsd", 0.1))
+      // It is no matter of others.
+      assert.deepStrictEqual(yield* reserve(yield* begin(b)), reserved)
+      yield* repo.bury(100)
+      assert.deepStrictEqual(yield* reserve(next), refused("runUsd", 0.1))
+      assert.deepStrictEqual((yield* standing).lost, spending(100, usd / 10))
+    })
+  )
+
   it.effect("refuses new work once a limit of the month is reached", () =>
     Effect.gen(function* () {
       const { a, begin, book, put, repo, reserve, runs, workspaceId } = yield* subject

@@ -1,9 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { monthOf, noBudget, permissionOf } from "../../../Schemas/Budget.ts"
+import { addSpending, monthOf, noBudget, nothingSpent, permissionOf } from "../../../Schemas/Budget.ts"
 import { BudgetRepo } from "../../../Services/BudgetRepo.ts"
-import { budgetOf, isDead, loseBudget, reachedIn, reservationKey, standingOf } from "./Budgets.ts"
+import { budgetOf, goesOn, loseBudget, reachedIn, reservationKey, standingOf } from "./Budgets.ts"
 import { moment } from "./RunRepo/Moment.ts"
 import { isLatest, Store } from "./Store.ts"
 
@@ -32,7 +32,11 @@ export const layer = Layer.effect(
             if (none.type === "none") return none
             if (!isLatest(tables, execution)) return { type: "lost" }
             reservations.delete(key)
-            const permission = permissionOf(budget, bound, run, standingOf(tables, workspaceId, at))
+            const broken = Array.from(reservations.values(), ({ held, runId }) =>
+              runId === execution.id ? held : nothingSpent
+            )
+            const spent = broken.reduce(addSpending, run)
+            const permission = permissionOf(budget, bound, spent, standingOf(tables, workspaceId, at))
             if (permission.type === "reserved") {
               const { epoch, id: runId } = execution
               const held = { tokens: bound.tokens, costNanos: bound.costNanos ?? 0 }
@@ -50,7 +54,7 @@ export const layer = Layer.effect(
         bury: (limit) =>
           Effect.map(moment, ({ at, millis }) => {
             const dead = Array.from(reservations)
-              .filter(([, each]) => each.madeAt < millis - 5_000 && isDead(tables, each))
+              .filter(([, each]) => each.madeAt < millis - 5_000 && !goesOn(tables, each))
               .slice(0, limit)
             for (const [key, each] of dead) {
               reservations.delete(key)

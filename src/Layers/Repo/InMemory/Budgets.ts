@@ -22,10 +22,14 @@ export const budgetOf = ({ budgets }: Pick<Tables, "budgets">, workspaceId: stri
   budgets.get(workspaceId) ?? noBudget
 
 /** It can't journal what its call cost any more. */
-export const isDead = ({ runs }: Tables, { epoch, runId }: Reservation): boolean => {
+const isDead = ({ runs }: Tables, { epoch, runId }: Reservation): boolean => {
   const run = runs.get(runId)
   return run?.status !== "RUNNING" || run.epoch !== epoch
 }
+
+/** What is lost of a run that goes on is kept by itself, since it counts to the limits of the run. */
+export const goesOn = ({ runs }: Tables, { runId }: Reservation): boolean =>
+  ["PENDING", "RUNNING", "WAITING_APPROVAL"].includes(runs.get(runId)?.status ?? "")
 
 const isUnderWay = (tables: Tables, held: Reservation, { millis }: Moment): boolean => {
   const lease = tables.leases.get(held.runId)

@@ -14,12 +14,12 @@ const most = "9007199254740991"
 
 const monthOf = (at: string) => `date_trunc('month', ${at} at time zone 'UTC')::date`
 
-/** An execution that may still journal what its call cost. */
-const isLatest = (r: string) =>
-  `exists (select from runs where id = ${r}.run_id and epoch = ${r}.epoch and status = 'RUNNING')`
+/** What is lost of a run that goes on is kept by itself, since it counts to the limits of the run. */
+const goesOn = (r: string) =>
+  `exists (select from runs where id = ${r}.run_id and status in ('PENDING', 'RUNNING', 'WAITING_APPROVAL'))`
 
 /**
- * The same, and it will: where the database was away leases have ended for all, and are renewed within seconds.
+ * An execution that will journal what its call cost: where the database was away leases have ended for all, and are renewed within seconds.
  */
 const isUnderWay = `exists (
   select from runs where id = r.run_id and epoch = r.epoch and status = 'RUNNING' and worker is not null
@@ -104,6 +104,7 @@ export const statements = [
     declare
       budget workspace_budgets;
       s record;
+      broken record;
     begin
       select * into budget from workspace_budgets where workspace_id = given for no key update;
       if coalesce(budget.monthly_nanos, budget.monthly_tokens, budget.run_nanos, budget.run_tokens) is null then
@@ -120,9 +121,12 @@ export const statements = [
         outcome := 'unpriced'; return;
       end if;
       select * into s from budget_standing(given);
+      select * into broken from (
+        select coalesce(sum(tokens), 0) as tokens, coalesce(sum(cost_nanos), 0) as nanos
+        from budget_reservations where run_id = call_run) b;
       select l.name, l.value into reached, amount from (values
-          (1, 'runUsd', budget.run_nanos, run_nanos::numeric),
-          (2, 'runTokens', budget.run_tokens, run_tokens::numeric),
+          (1, 'runUsd', budget.run_nanos, run_nanos + broken.nanos),
+          (2, 'runTokens', budget.run_tokens, run_tokens + broken.tokens),
           (3, 'monthlyUsd', budget.monthly_nanos, s.used_nanos::numeric + s.lost_nanos),
           (4, 'monthlyTokens', budget.monthly_tokens, s.used_tokens::numeric + s.lost_tokens)
         ) l (place, name, value, spent) where l.spent >= l.value order by l.place limit 1;
@@ -155,7 +159,7 @@ export const statements = [
       if not pg_try_advisory_xact_lock(hashtextextended('bury_budgets', 0)) then return 0; end if;
       for dead in
         select r.* from budget_reservations r
-        where made_at < until and not ${isLatest("r")}
+        where made_at < until and not ${goesOn("r")}
         order by made_at limit most for update skip locked
       loop
         delete from budget_reservations where run_id = dead.run_id and epoch = dead.epoch;
