@@ -13,6 +13,7 @@ import type { RunId } from "../../src/Schemas/Ids.ts"
 import type { InferenceRequest } from "../../src/Schemas/Inference.ts"
 import type { StoredRun } from "../../src/Schemas/Run.ts"
 import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
+import { BudgetRepo } from "../../src/Services/BudgetRepo.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import * as Engine from "../../src/Services/Engine.ts"
 import { Inference } from "../../src/Services/Inference.ts"
@@ -58,6 +59,7 @@ const layerPorts = Layer.mergeAll(
       return { ...repo, ...faulty({ addReply }, faults) }
     })
   ),
+  Layer.effect(BudgetRepo, Effect.zipWith(BudgetRepo, Faults, faulty)),
   Layer.effect(RunRepo, Effect.zipWith(RunRepo, Faults, faulty)),
   Layer.effect(RunJournal, Effect.zipWith(RunJournal, Faults, faulty))
 )

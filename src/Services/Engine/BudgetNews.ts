@@ -11,6 +11,16 @@ import { type Signal, Signals } from "../Signals.ts"
 const pollMillis = 2_000
 /** For so long after somebody waited all are told of what falls free. */
 const rememberMillis = 3 * pollMillis
+/**
+ * How many of those who wait here ask at once when a call is over, and when a budget was set: each that is answered has
+ * the next one ask (`pass`). All at once would ask in turns for what most of them do not get.
+ */
+const afterCall = 2
+const afterChange = 8
+/** Of so many that wait for a word one looks by itself after each poll; those behind them after longer. */
+const lookingOften = 4
+const mostPolls = 15
+const mostLines = 1_000
 
 /** How much was heard: that something changed, and that words may have been lost. */
 export interface News {
@@ -28,8 +38,13 @@ export class BudgetNews extends Context.Service<
     readonly mayHave: (workspaceId: WorkspaceId, since: News) => boolean
     /** The store says that it has none, which it was asked after `since`. */
     readonly hasNone: (workspaceId: WorkspaceId, since: News) => void
-    /** Tells that somebody waits, and waits for a word about the workspace since `since`, for 2 s at most. */
-    readonly changed: (workspaceId: WorkspaceId, since: News) => Effect.Effect<void>
+    /**
+     * Tells that somebody waits, and waits until it is his turn to ask again: those who wait longest are the first when
+     * a call is over or a budget was set. Without any word for 2 s, and up to 30 s where many wait before him.
+     */
+    readonly changed: (workspaceId: WorkspaceId) => Effect.Effect<void>
+    /** Who has waited had another answer than to wait: the next one may ask. */
+    readonly pass: (workspaceId: WorkspaceId) => void
     /** A call is over. Told to all nodes if somebody waits. */
     readonly freed: (workspaceId: WorkspaceId) => Effect.Effect<void>
   }
@@ -45,13 +60,18 @@ export class BudgetNews extends Context.Service<
 
       return BudgetNews.of({
         ...known,
-        changed: Effect.fnUntraced(function* (workspaceId, since) {
-          yield* signals.publish({ type: "budget", workspaceId, what: "waits" })
-          const latch = Latch.makeUnsafe(false)
-          const leave = known.wait(workspaceId, latch)
-          // Of what came before the latch was there it is not known whom it was about.
-          if (known.seen().heard !== since.heard) latch.openUnsafe()
-          yield* Effect.ensuring(Effect.timeoutOption(latch.await, pollMillis), Effect.sync(leave))
+        changed: Effect.fnUntraced(function* (workspaceId) {
+          const at = yield* monotonicMillis
+          if (known.isToBeTold(workspaceId, at)) {
+            yield* signals.publish({ type: "budget", workspaceId, what: "waits" })
+          }
+          const turn = Latch.makeUnsafe(false)
+          const { before, leave } = known.wait(workspaceId, turn, at)
+          const polls = Math.min(mostPolls, 1 + Math.floor(before / lookingOften))
+          yield* Effect.timeoutOption(turn.await, polls * pollMillis).pipe(
+            Effect.onInterrupt(() => Effect.sync(() => leave({ passes: true }))),
+            Effect.andThen(Effect.sync(() => leave({ passes: false })))
+          )
         }),
         freed: (workspaceId) =>
           Effect.flatMap(monotonicMillis, (at) =>
@@ -66,30 +86,79 @@ export class BudgetNews extends Context.Service<
 
 type Heard = Extract<Signal, { type: "budget" }>
 
+/** Who waits for a workspace, the longest first; how many more may ask at once; when it was told, and last used. */
+interface Line {
+  readonly latches: Set<Latch.Latch>
+  more: number
+  toldAt: number
+  usedAt: number
+}
+
 /** Which workspaces may have a budget, and who waits for calls of which. */
 const makeKnown = () => {
   const budgets = new Map<WorkspaceId, number>()
   const waited = new Map<WorkspaceId, number>()
-  const waiting = new Map<WorkspaceId, Set<Latch.Latch>>()
+  const lines = new Map<WorkspaceId, Line>()
   let heard = 0
   let lost = 0
 
-  const wake = (workspaceId: WorkspaceId) => {
-    for (const latch of waiting.get(workspaceId) ?? []) latch.openUnsafe()
+  const lineOf = (workspaceId: WorkspaceId, at: number): Line => {
+    const known = lines.get(workspaceId)
+    if (known !== undefined) {
+      known.usedAt = at
+      return known
+    }
+    if (lines.size >= mostLines) {
+      for (const [id, { latches, usedAt }] of lines) {
+        if (latches.size === 0 && usedAt < at - rememberMillis) lines.delete(id)
+      }
+    }
+    const line = { latches: new Set<Latch.Latch>(), more: 0, toldAt: Number.NEGATIVE_INFINITY, usedAt: at }
+    lines.set(workspaceId, line)
+    return line
   }
 
+  /** Whoever asks just now hears of it too: what it missed is kept for its next turn. */
+  const wake = (line: Line | undefined, most: number, keeps: boolean) => {
+    if (line === undefined) return
+    let left = most
+    for (const latch of line.latches) {
+      if (left === 0) break
+      left--
+      line.latches.delete(latch)
+      latch.openUnsafe()
+    }
+    if (keeps) line.more = Math.min(afterChange, line.more + left)
+  }
+  const pass = (workspaceId: WorkspaceId) => wake(lines.get(workspaceId), 1, false)
+
   return {
+    pass,
     seen: (): News => ({ heard, lost }),
     mayHave: (workspaceId: WorkspaceId, since: News) => lost > since.lost || budgets.has(workspaceId),
     hasNone: (workspaceId: WorkspaceId, since: News) => {
       if ((budgets.get(workspaceId) ?? 0) <= since.heard) budgets.delete(workspaceId)
     },
-    wait: (workspaceId: WorkspaceId, latch: Latch.Latch) => {
-      const latches = waiting.get(workspaceId) ?? new Set()
-      waiting.set(workspaceId, latches.add(latch))
-      return () => {
-        latches.delete(latch)
-        if (latches.size === 0 && waiting.get(workspaceId) === latches) waiting.delete(workspaceId)
+    /** Whether others are to be told that somebody waits here: once in each poll. */
+    isToBeTold: (workspaceId: WorkspaceId, at: number) => {
+      const line = lineOf(workspaceId, at)
+      if (line.toldAt > at - pollMillis) return false
+      line.toldAt = at
+      return true
+    },
+    wait: (workspaceId: WorkspaceId, turn: Latch.Latch, at: number) => {
+      const line = lineOf(workspaceId, at)
+      const before = line.latches.size
+      if (line.more > 0) {
+        line.more--
+        turn.openUnsafe()
+      } else line.latches.add(turn)
+      return {
+        before,
+        /** Who leaves on his turn passes it on. */
+        leave: ({ passes }: { readonly passes: boolean }) => {
+          if (!line.latches.delete(turn) && passes) pass(workspaceId)
+        }
       }
     },
     isWaitedFor: (workspaceId: WorkspaceId, at: number) => {
@@ -101,12 +170,12 @@ const makeKnown = () => {
       if (workspaceId === undefined) {
         heard++
         lost++
-        for (const id of waiting.keys()) wake(id)
+        for (const line of lines.values()) wake(line, afterChange, true)
       } else if (what === "waits") waited.set(workspaceId, at + rememberMillis)
       else {
         heard++
         if (what === "set") budgets.set(workspaceId, heard)
-        wake(workspaceId)
+        wake(lines.get(workspaceId), what === "set" ? afterChange : afterCall, true)
       }
     }
   }

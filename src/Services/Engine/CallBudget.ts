@@ -62,19 +62,31 @@ interface Given {
 /** Answers of what an execution holds, and how it comes by it. */
 const makeHeld = ({ execution, news, repo, workspaceId }: Given) => {
   let isHeld = false
+  /** A call is lost and the store has not heard of it: that comes before the next one, which takes its place. */
+  let owesLoss = false
   const freed = Effect.suspend(() => {
     isHeld = false
     return news.freed(workspaceId)
   })
 
+  const lose = Effect.tap(repo.settle(execution, "lost"), () =>
+    Effect.sync(() => {
+      owesLoss = false
+    })
+  )
+  const paid = Effect.suspend(() => (owesLoss ? lose : Effect.void))
+
   /** Not interrupted in the middle: what was held and forgotten would count as lost. */
   const ask = (call: Parameters<BudgetRepo["Service"]["reserve"]>[0]) =>
     patiently(
       Effect.uninterruptible(
-        Effect.tap(repo.reserve(call), ({ type }) =>
-          Effect.sync(() => {
-            isHeld = type === "reserved"
-          })
+        Effect.andThen(
+          paid,
+          Effect.tap(repo.reserve(call), ({ type }) =>
+            Effect.sync(() => {
+              isHeld = type === "reserved"
+            })
+          )
         )
       )
     )
@@ -86,9 +98,11 @@ const makeHeld = ({ execution, news, repo, workspaceId }: Given) => {
       call: Omit<Parameters<typeof ask>[0], "execution" | "workspaceId">,
       model: string
     ) {
+      let hasWaited = false
       while (true) {
         const since = news.seen()
         const permission: Permission = yield* ask({ ...call, execution, workspaceId })
+        if (hasWaited && permission.type !== "waits") news.pass(workspaceId)
         switch (permission.type) {
           case "reserved":
             return true
@@ -102,15 +116,21 @@ const makeHeld = ({ execution, news, repo, workspaceId }: Given) => {
           case "refused":
             return yield* budgetExceeded(permission.reached)
           case "waits":
-            yield* untilDraining(news.changed(workspaceId, since))
+            hasWaited = true
+            yield* untilDraining(news.changed(workspaceId))
         }
       }
     }),
-    /** Tried while the store is there: what it does not hear of counts as lost when the execution is over. */
+    /**
+     * Tried once: what the store does not hear of counts as lost when the execution is over, and a loss before its next
+     * call as well.
+     */
     settle: (how: "released" | "lost") =>
-      Effect.suspend(() =>
-        isHeld ? Effect.andThen(Effect.ignore(repo.settle(execution, how)), freed) : Effect.void
-      ),
+      Effect.suspend(() => {
+        if (!isHeld) return Effect.void
+        owesLoss = how === "lost"
+        return Effect.andThen(Effect.ignore(how === "lost" ? lose : repo.settle(execution, how)), freed)
+      }),
     booked: Effect.suspend(() => (isHeld ? freed : Effect.void))
   }
 }

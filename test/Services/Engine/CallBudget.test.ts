@@ -6,13 +6,17 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
+import type { RunId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { InferenceError } from "../../../src/Schemas/Inference.ts"
 import { BudgetRepo } from "../../../src/Services/BudgetRepo.ts"
 import { Budgets } from "../../../src/Services/Budgets.ts"
+import { BudgetNews } from "../../../src/Services/Engine/BudgetNews.ts"
+import * as CallBudget from "../../../src/Services/Engine/CallBudget.ts"
 import * as Engine from "../../../src/Services/Engine.ts"
+import type { Model } from "../../../src/Services/Inference.ts"
 import { RunJournal } from "../../../src/Services/RunJournal.ts"
 import { Runs } from "../../../src/Services/Runs.ts"
-import { ended, layerFaulty, stored } from "../../support/Engine.ts"
+import { away, ended, layerFaulty, stored } from "../../support/Engine.ts"
 import { makeGate, makeTenant, ScriptedModel, says } from "../../support/Service.ts"
 
 /** Less than one call may need at most. */
@@ -129,6 +133,51 @@ describe("a call within a budget", () => {
       assert.isAbove(lost.tokens, 8_192)
       assert.deepStrictEqual([reserved.tokens, used.tokens], [0, 0])
       assert.strictEqual((yield* (yield* RunJournal).steps(id)).size, 0)
+    }).pipe(Effect.provide(layerFaulty()))
+  )
+
+  it.effect("that is lost while the store is away is told of before its execution asks for the next", () =>
+    Effect.gen(function* () {
+      const heard: Array<string> = []
+      let isAway = true
+      const repo = {
+        ...(yield* BudgetRepo),
+        reserve: () =>
+          Effect.as(
+            Effect.sync(() => heard.push("reserve")),
+            { type: "reserved" as const }
+          ),
+        settle: (_: object, how: string) =>
+          Effect.suspend(() => {
+            heard.push(isAway ? `${how} in vain` : how)
+            return isAway ? away : Effect.void
+          })
+      }
+      const budget = CallBudget.make({
+        repo,
+        news: yield* BudgetNews,
+        execution: { id: "run_1" as RunId, worker: "w", epoch: 1 },
+        workspaceId: "ws_1" as WorkspaceId
+      })
+      const model: Model = {
+        answeredBy: { provider: "p", model: "m", providerKeyId: null },
+        hasBudget: true,
+        maxOutputTokens: 10,
+        pricing: null,
+        stream: () => Stream.empty
+      }
+      const question = { model, request: { system: null, messages: [], tools: [] } }
+      yield* budget.during(
+        question,
+        () => true,
+        Effect.fnUntraced(function* (asking) {
+          if (asking === undefined) return assert.fail("there is a budget")
+          yield* asking.failed(false)
+          isAway = false
+          yield* asking.again
+        })
+      )
+      assert.deepStrictEqual(heard, ["reserve", "lost in vain", "lost", "reserve"])
     }).pipe(Effect.provide(layerFaulty()))
   )
 })

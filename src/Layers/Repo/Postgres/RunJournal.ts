@@ -53,6 +53,10 @@ const recordOne = (sql: PgClient, { events, execution, index, step, workedMillis
     select index from kept`
 }
 
+/** Calls of tools hold nothing of a budget. */
+const answersKept = `(
+    select kept.id, kept.epoch from kept join owner using (id, index) where owner.model_calls > 0)`
+
 /** A step each of many runs that nobody has locked. */
 const recordTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
   with given as materialized (
@@ -75,7 +79,7 @@ const recordTogether = (sql: PgClient, texts: ReadonlyArray<string>) => sql`
     from owner join kept using (id, epoch)
     where runs.id = owner.id and owner.answered_by is not null
       and runs.answered_by is distinct from owner.answered_by
-  )${settling(sql, "kept")}${keepingEach(sql, "owner", "kept")}${countingEach(sql)}
+  )${settling(sql, answersKept)}${keepingEach(sql, "owner", "kept")}${countingEach(sql)}
   select id, epoch from kept`
 
 const written = rows(Schema.Struct({ id: RunId, epoch: Schema.Int }))

@@ -130,7 +130,7 @@ export const statements = [
         if state.next_before > pg_snapshot_xmin(pg_current_snapshot())
           and state.next_before <= pg_snapshot_xmax(pg_current_snapshot()) then return 0; end if;
         with taken as (
-          delete from usage_changes where id <= state.next_to returning *
+          delete from usage_changes where id > state.folded_to and id <= state.next_to returning *
         ), named as materialized (
           select t.*, ${dayOf("t.at")} as day, date_trunc('month', t.at at time zone 'UTC')::date as month,
             (t.cost_nanos is null)::int as unknown_calls
