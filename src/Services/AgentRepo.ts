@@ -24,12 +24,12 @@ export class AgentRepo extends Context.Service<
     /** With its policy, in one statement. */
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<StoredAgent>, Unavailable>
     /**
-     * Replaces the policy, null for none, where it is still what it was `before`: atomic. False where it is another one by
+     * Replaces the policy, null for none, where it is still what it was `before`, if that is given: atomic. False where it is another one by
      * now, or there is no such agent.
      */
     readonly setPolicy: (
       id: AgentId,
-      policy: { readonly before: Policy | null; readonly after: Policy | null },
+      policy: { readonly before?: Policy | null; readonly after: Policy | null },
       at: Date
     ) => Effect.Effect<boolean, Unavailable>
     /**

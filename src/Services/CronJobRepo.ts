@@ -35,7 +35,7 @@ export class CronJobRepo extends Context.Service<
     /** As that of `AgentRepo`. When the job is due stays as it is. */
     readonly setPolicy: (
       id: CronJobId,
-      policy: { readonly before: Policy | null; readonly after: Policy | null },
+      policy: { readonly before?: Policy | null; readonly after: Policy | null },
       at: Date
     ) => Effect.Effect<boolean, Unavailable>
     /**

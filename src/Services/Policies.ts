@@ -3,7 +3,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import { type Forbidden, InvalidInput, type NotFound, Unavailable } from "../Schemas/Errors.ts"
+import { type Forbidden, InvalidInput, type NotFound, notFound, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, WorkspaceId } from "../Schemas/Ids.ts"
 import { onlyRestricts, overBounds, type Policy, type PutPolicy, policyOf, unset } from "../Schemas/Policy.ts"
 import type { User } from "../Schemas/User.ts"
@@ -34,7 +34,7 @@ interface Owners<Id> {
   >
   readonly setPolicy: (
     id: Id,
-    policy: { readonly before: Policy | null; readonly after: Policy | null },
+    policy: { readonly before?: Policy | null; readonly after: Policy | null },
     at: Date
   ) => Effect.Effect<boolean, Unavailable>
 }
@@ -96,28 +96,37 @@ const makeOf = Effect.gen(function* () {
       return yield* access.visible(user, kind, yield* find(id))
     })
 
-    const replace = Effect.fnUntraced(function* (user: User, id: Id, input: PutPolicy) {
+    /** What an owner may replace whatever it is, nobody else has to leave alone meanwhile. */
+    const replace = Effect.fnUntraced(function* (user: User, id: Id, input: PutPolicy, isOfOwner: boolean) {
       const owner = yield* visible(user, id)
       const { policy: before, workspaceId } = owner
       const after = policyOf(input)
-      if (!onlyRestricts(before, after)) yield* access.owner(user, workspaceId, onlyOwnerWidens)
+      const takesOwner = isOfOwner || !onlyRestricts(before, after)
+      if (takesOwner) yield* access.owner(user, workspaceId, onlyOwnerWidens)
       const over = overBounds(after, bounds)
       if (over !== undefined) return yield* new InvalidInput({ error: over })
       const named = after?.connectorIds?.filter((one) => before?.connectorIds?.includes(one) !== true)
       yield* references.resolve(workspaceId, { connectorIds: named })
-      const isSet = yield* setPolicy(id, { before, after }, yield* now).pipe(audited(action, owner))
-      if (!isSet) return yield* new PolicyChanged()
+      const change = takesOwner ? { after } : { before, after }
+      const isSet = yield* setPolicy(id, change, yield* now).pipe(audited(action, owner))
+      if (!isSet) return yield* takesOwner ? notFound(kind) : new PolicyChanged()
       return after ?? unset
     })
 
     return {
       get: (user, id) => Effect.map(visible(user, id), ({ policy }) => policy ?? unset),
       set: (user, id, input) =>
-        replace(user, id, input).pipe(
+        replace(user, id, input, false).pipe(
           Effect.retry({ while: (error) => error instanceof PolicyChanged, times: 3 }),
+          // Of many at once an owner is served all the same.
           Effect.catchIf(
             (error) => error instanceof PolicyChanged,
-            () => new Unavailable({ error: "others are changing this policy; try again" })
+            () =>
+              Effect.mapError(replace(user, id, input, true), (error) =>
+                error instanceof PolicyChanged || error._tag === "Forbidden"
+                  ? new Unavailable({ error: "others are changing this policy; try again" })
+                  : error
+              )
           )
         )
     }

@@ -37,6 +37,7 @@ const owners = {
       found: Effect.map(repo.find(id), Option.getOrThrow),
       set: (before: Policy | null, after: Policy | null, millis = 9) =>
         repo.setPolicy(id, { before, after }, at(millis)),
+      replace: (after: Policy | null) => repo.setPolicy(id, { after }, at(9)),
       setGone: repo.setPolicy(gone, { before: null, after: full }, at(9)),
       remove: repo.remove(id)
     }
@@ -49,6 +50,7 @@ const owners = {
       found: Effect.map(repo.find(id), Option.getOrThrow),
       set: (before: Policy | null, after: Policy | null, millis = 9) =>
         repo.setPolicy(id, { before, after }, at(millis)),
+      replace: (after: Policy | null) => repo.setPolicy(id, { after }, at(9)),
       setGone: repo.setPolicy(gone, { before: null, after: full }, at(9)),
       remove: repo.remove(id)
     }
@@ -88,6 +90,21 @@ export const suite = (it: It) =>
           assert.isFalse(yield* setGone)
           yield* remove
           assert.isFalse(yield* set(small, null))
+        })
+      )
+
+      it.effect(`of ${kind} are replaced whatever they were, by who does not say what that was`, () =>
+        Effect.gen(function* () {
+          const { found, remove, replace } = yield* make
+          for (const policy of [full, small, small, null]) {
+            assert.isTrue(yield* replace(policy))
+            assert.deepStrictEqual((yield* found).policy, policy)
+          }
+          const policies = [1, 2, 3, 4].map((maxSteps): Policy => ({ ...unset, maxSteps }))
+          const set = yield* Effect.forEach(policies, replace, { concurrency: "unbounded" })
+          assert.deepStrictEqual(set, [true, true, true, true])
+          yield* remove
+          assert.isFalse(yield* replace(full))
         })
       )
 

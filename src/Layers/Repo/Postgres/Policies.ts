@@ -9,9 +9,10 @@ export const setPolicy = (
   sql: PgClient,
   table: "agents" | "cron_jobs",
   id: string,
-  { after, before }: { readonly before: Policy | null; readonly after: Policy | null },
+  { after, before }: { readonly before?: Policy | null; readonly after: Policy | null },
   at: Date
 ) => sql`
   update ${sql(table)} set policy = ${jsonOf(after)}::jsonb, updated_at = ${at}
-  where id = ${id} and deleted_at is null and policy is not distinct from ${jsonOf(before)}::jsonb
+  where id = ${id} and deleted_at is null
+    ${before === undefined ? sql.literal("") : sql`and policy is not distinct from ${jsonOf(before)}::jsonb`}
   returning id`
