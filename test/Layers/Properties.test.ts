@@ -309,7 +309,7 @@ describe("whatever is written", () => {
             const answer = yield* send(
               endpoint.method,
               path,
-              '{"email":"a@example.org","decision":"approve","from":"2026-11-20T08:00Z","to":"2026-11-20T09:00Z"}'
+              '{"email":"a@example.org","decision":"approve","from":"2026-11-20T08:00:00Z","to":"2026-11-20T09:00:00Z"}'
             )
             const allowed = id.includes("%00") ? [400, 404] : [404]
             assert.include(allowed, answer.status, `${endpoint.method} ${path} ${answer.text}`)
