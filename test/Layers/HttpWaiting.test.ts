@@ -144,6 +144,35 @@ describe("Prefer: wait", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect(
+    "waits outside of the transaction of an Idempotency-Key, and the same when it is asked again",
+    () =>
+      Effect.gen(function* () {
+        const { begin, say, send, token, workspaceId } = yield* subject
+        yield* start
+        const keyed = {
+          token,
+          json: { workspaceId, prompt: "work" },
+          headers: { prefer: "wait=30", "idempotency-key": "once" }
+        }
+        const first = yield* begin("POST", "/api/tasks", keyed)
+        const again = yield* begin("POST", "/api/tasks", keyed)
+        yield* TestClock.adjust("20 seconds")
+        for (const fiber of [first, again]) isUnderWay(fiber)
+        // In memory a transaction that is open keeps out everybody else.
+        const agent = yield* send("POST", "/api/agents", { token, json: { workspaceId, name: "a" } })
+        assert.strictEqual(agent.status, 201)
+        yield* say(...says("done"))
+        const answers = [yield* soon(first), yield* soon(again)]
+        const replayed = answers.map(({ headers }) => headers.get("idempotency-replayed"))
+        assert.deepStrictEqual(replayed, [null, "true"])
+        for (const answer of answers) {
+          assert.deepStrictEqual([answer.status, dataOf<Run>(answer).status], [201, "COMPLETED"])
+        }
+        assert.strictEqual(answers[0]?.text, answers[1]?.text)
+      }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("answers when the run waits for people, and at once when it does so already or is over", () =>
     Effect.gen(function* () {
       const { create, read, say, send, token } = yield* subject
