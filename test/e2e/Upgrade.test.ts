@@ -97,6 +97,22 @@ const dumps: ReadonlyArray<Dump> = [
       tool: "write",
       definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
     }
+  },
+  {
+    migration: "0028",
+    tokens: ["bootstrap", "child", "browser session"],
+    token: "agentd_t-xrQEe_uAwKseP1T_O-etA779lr1lESVfpRLGyKUs0",
+    workspaceId: "ws_01m822bgff362rk3vj79sc0phc",
+    completedBy: "offline",
+    connectors: ["docs"],
+    runs: 11,
+    ends: { failed: "FAILED", cancelled: "CANCELLED" },
+    maker: "user_01m822bgfdhm3mw6a7mwgjjzdx",
+    bound: {
+      connectorId: "conn_01m822bgn7f67hhhebvkaxa7wf",
+      tool: "write",
+      definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
+    }
   }
 ]
 
