@@ -11,6 +11,7 @@ import { RunRepo } from "../../src/Services/RunRepo.ts"
 import { Settings } from "../../src/Services/Settings.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { layerOffline, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../support/Service.ts"
+import { eventually } from "../support/Until.ts"
 import { type Answer, dataOf, isError, makeWeb } from "../support/Web.ts"
 
 const keyed = (key: string) => ({ headers: { "idempotency-key": key } })
@@ -206,10 +207,10 @@ describe("Idempotency-Key", () => {
         const chat = post("/api/chat/messages", { content: "hello" }, "k")
         const first = yield* Effect.forkChild(chat, { startImmediately: true })
         const second = yield* Effect.forkChild(chat)
-        yield* Effect.yieldNow
-        for (let turn = 0; turn < 200; turn++)
-          yield* Effect.promise(() => new Promise<void>((done) => setImmediate(done)))
-        assert.lengthOf(model.requests, 1)
+        yield* eventually(
+          Effect.sync(() => model.requests.length > 0),
+          "the model is asked"
+        )
         yield* gate.open
         yield* TestClock.adjust(1_000)
         const [one, two] = [yield* Fiber.join(first), yield* Fiber.join(second)]
