@@ -19,6 +19,9 @@ export const prefixes = {
   toolCall: "call",
   turn: "turn",
   user: "user",
+  webhook: "wh",
+  webhookDelivery: "dlv",
+  webhookEvent: "evt",
   workspace: "ws"
 } as const
 
@@ -56,5 +59,11 @@ export const TokenId = id.pipe(Schema.brand("TokenId"))
 export type TokenId = typeof TokenId.Type
 export const UserId = id.pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
+export const WebhookId = id.pipe(Schema.brand("WebhookId"))
+export type WebhookId = typeof WebhookId.Type
+export const WebhookDeliveryId = id.pipe(Schema.brand("WebhookDeliveryId"))
+export type WebhookDeliveryId = typeof WebhookDeliveryId.Type
+export const WebhookEventId = id.pipe(Schema.brand("WebhookEventId"))
+export type WebhookEventId = typeof WebhookEventId.Type
 export const WorkspaceId = id.pipe(Schema.brand("WorkspaceId"))
 export type WorkspaceId = typeof WorkspaceId.Type

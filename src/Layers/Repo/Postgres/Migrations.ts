@@ -36,6 +36,8 @@ import * as Usage from "./migrations/0031_usage.ts"
 import * as Budgets from "./migrations/0032_budgets.ts"
 import * as ScheduledRuns from "./migrations/0033_scheduled_runs.ts"
 import * as CronBackfills from "./migrations/0034_cron_backfills.ts"
+import * as Webhooks from "./migrations/0035_webhooks.ts"
+import * as WebhookDeliveries from "./migrations/0036_webhook_deliveries.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -78,7 +80,9 @@ const migrations = {
   "0031_usage": migration(Usage.statements),
   "0032_budgets": migration(Budgets.statements),
   "0033_scheduled_runs": migration(ScheduledRuns.statements),
-  "0034_cron_backfills": migration(CronBackfills.statements)
+  "0034_cron_backfills": migration(CronBackfills.statements),
+  "0035_webhooks": migration(Webhooks.statements),
+  "0036_webhook_deliveries": migration(WebhookDeliveries.statements)
 }
 
 /** The number of the last one. */
