@@ -59,6 +59,7 @@ export type AuditAction =
   | "user.disable"
   | "user.enable"
   | "user.delete"
+  | "webhook.disabled"
   | "workspace.create"
   | "workspace.update"
   | "workspace.plan"

@@ -13,10 +13,11 @@ import { RunId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
  * `whoAwaits`: somebody has begun to listen, whoever waits says so again.
  * `lost`: signals may have been lost; said by whoever listens to the subscribers of its own process alone.
  * `budget`: that of this workspace, or of any, was set, or a call of it is over (`freed`) or waits for others (`waits`).
+ * `webhooks`: there may be a delivery to send.
  * `rights`: this user may do less than before, or other things; the database says so itself (migration 27).
  */
 export const Signal = Schema.Union([
-  Schema.Struct({ type: Schema.Literals(["cron", "whoAwaits", "lost"]) }),
+  Schema.Struct({ type: Schema.Literals(["cron", "webhooks", "whoAwaits", "lost"]) }),
   Schema.Struct({
     type: Schema.Literal("runs"),
     kind: Schema.optionalKey(Schema.Literals(["task", "turn"]))
@@ -48,8 +49,8 @@ export class Signals extends Context.Service<
      */
     readonly publish: (signal: Signal) => Effect.Effect<void>
     /**
-     * What is published from now on. `runs`, `cron`, `budget` and `lost` also come when signals may have been lost. A
-     * reader that falls behind loses the oldest.
+     * What is published from now on. `runs`, `cron`, `webhooks`, `budget` and `lost` also come when signals may have been
+     * lost. A reader that falls behind loses the oldest.
      */
     readonly subscribe: Effect.Effect<Stream.Stream<Signal>, never, Scope.Scope>
   }

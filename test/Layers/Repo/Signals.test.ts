@@ -166,7 +166,8 @@ const suite = () => {
           "cron",
           "lost",
           "run",
-          "runs"
+          "runs",
+          "webhooks"
         ])
       }).pipe(Effect.scoped)
       yield* eventually(

@@ -30,6 +30,7 @@ import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 import * as Entries from "../Entries.ts"
 import { type Changed, keepEntries } from "./AuditEntries.ts"
+import { emptyWebhookTables } from "./WebhookTables.ts"
 
 /** Until when a worker holds a run, in milliseconds of the monotonic clock; null if it is nobody's. */
 export interface Lease {
@@ -114,7 +115,8 @@ const emptyTables = () => ({
   /** By execution. */
   reservations: new Map<string, Reservation>(),
   /** By workspace and month. */
-  losses: new Map<string, Spending>()
+  losses: new Map<string, Spending>(),
+  ...emptyWebhookTables()
 })
 
 /** What is kept, each by its key. */

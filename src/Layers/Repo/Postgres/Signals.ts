@@ -69,6 +69,7 @@ export const layer = Layer.effect(
       // What was sent while nobody listened is lost: look.
       yield* local.publish({ type: "runs" })
       yield* local.publish({ type: "cron" })
+      yield* local.publish({ type: "webhooks" })
       yield* local.publish({ type: "budget", what: "set" })
       yield* local.publish({ type: "lost" })
       const receive = Effect.gen(function* () {
