@@ -15,6 +15,9 @@ export interface ClaimedDelivery {
   readonly event: StoredWebhookEvent
 }
 
+/** So many are counted: more are as many. */
+export const mostBacklog = 10_000
+
 /** What came of an attempt. */
 export interface Attempted {
   readonly id: WebhookDeliveryId
@@ -37,12 +40,14 @@ export class WebhookOutbox extends Context.Service<
      * Takes up to `limit` deliveries that are due, each leased for so long. Webhooks take turns, and of one no more than
      * `perWebhook` are leased, however many claim at the same time. One whose lease has ended is due again. Those of a
      * webhook that is not active wait. `untilNextMillis`: when to look again, null where nothing waits; `isUsed`:
-     * whether there is an active webhook at all.
+     * whether there is an active webhook at all. Those of `exceptWorkspaces` are left to others: they keep this worker
+     * as busy as a workspace may. A webhook whose last attempt failed has one leased at a time until one succeeds.
      */
     readonly claim: (options: {
       readonly limit: number
       readonly perWebhook: number
       readonly leaseMillis: number
+      readonly exceptWorkspaces?: ReadonlyArray<WorkspaceId>
     }) => Effect.Effect<
       {
         readonly deliveries: ReadonlyArray<ClaimedDelivery>
@@ -78,11 +83,17 @@ export class WebhookOutbox extends Context.Service<
     readonly find: (
       id: WebhookDeliveryId
     ) => Effect.Effect<Option.Option<WebhookDelivery & { readonly workspaceId: WorkspaceId }>, Unavailable>
-    /** Due at once and as if never attempted, with the same event; none when it is gone. */
+    /**
+     * Due at once and as if never attempted, with the same event; none when it is gone. One that is being attempted is
+     * due when that is over, whatever comes of it.
+     */
     readonly redeliver: (id: WebhookDeliveryId) => Effect.Effect<Option.Option<WebhookDelivery>, Unavailable>
     /** An event of `testType` for this webhook alone, due at once. None when it is gone or not active. */
     readonly test: (id: WebhookId, at: Date) => Effect.Effect<Option.Option<WebhookDelivery>, Unavailable>
-    /** How many are pending, and for how many seconds the one has been due that has been for longest. */
+    /**
+     * How many of active webhooks are pending, `mostBacklog` at most, and for how many seconds the one has been due that
+     * has been for longest.
+     */
     readonly backlog: Effect.Effect<{ readonly pending: number; readonly oldestSeconds: number }, Unavailable>
     /** Forgets up to `limit` events made before a moment with their deliveries, whatever became of them: how many. */
     readonly prune: (before: Date, limit: number) => Effect.Effect<number, Unavailable>

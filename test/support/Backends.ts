@@ -6,9 +6,10 @@ import { Ids } from "../../src/Services/Ids.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
 import * as EmbeddedCopy from "./EmbeddedCopy.ts"
 import * as Postgres from "./Postgres.ts"
+import { WebhookRows } from "./Webhooks.ts"
 
 /** What a suite that runs on every backend can ask for. */
-export type Backend = Layer.Success<typeof Repo.layerMemory> | Ids | Settings
+export type Backend = Layer.Success<typeof Repo.layerMemory> | Ids | Settings | WebhookRows
 
 /** The tests of a suite; they run on the live clock, since leases end by the clock of the store. */
 export type It = Vitest.MethodsNonLive<Backend>
@@ -22,7 +23,12 @@ const base = (settings: Partial<SettingsShape>) =>
 
 /** Every repository over a client, as one node of several has it: nothing is shared with another. */
 export const layerNode = <E, R>(client: Layer.Layer<PgClient, E, R>, settings: Partial<SettingsShape> = {}) =>
-  Layer.fresh(Layer.provideMerge(Repo.layerPostgres, Layer.merge(client, base(settings))))
+  Layer.fresh(
+    Layer.provideMerge(
+      Layer.merge(Repo.layerPostgres, WebhookRows.layerPostgres),
+      Layer.merge(client, base(settings))
+    )
+  )
 
 /** Runs a suite once on each backend, over one store per backend. */
 export const onEveryBackend = (
@@ -31,7 +37,7 @@ export const onEveryBackend = (
   settings: Partial<SettingsShape> = {}
 ): void => {
   const options = { excludeTestServices: true } as const
-  const memory = Layer.provideMerge(Repo.layerMemory, base(settings))
+  const memory = Layer.provideMerge(Layer.merge(Repo.layerMemory, WebhookRows.layerMemory), base(settings))
   const server = layerNode(Postgres.layerClient, settings)
   layer(memory, options)(`${name} in memory`, suite)
   layer(layerNode(EmbeddedCopy.layerClient, settings), options)(`${name} on the embedded database`, suite)

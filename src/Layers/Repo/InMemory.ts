@@ -27,6 +27,7 @@ import * as TokenRepo from "./InMemory/TokenRepo.ts"
 import * as Transfer from "./InMemory/Transfer.ts"
 import * as UsageRepo from "./InMemory/UsageRepo.ts"
 import * as UserRepo from "./InMemory/UserRepo.ts"
+import * as WebhookOutbox from "./InMemory/WebhookOutbox.ts"
 import * as WorkspaceRepo from "./InMemory/WorkspaceRepo.ts"
 
 export const layer = Layer.mergeAll(
@@ -59,5 +60,6 @@ export const layer = Layer.mergeAll(
   Transfer.layer,
   UsageRepo.layer,
   UserRepo.layer,
+  WebhookOutbox.layer,
   WorkspaceRepo.layer
 ).pipe(Layer.provide(Store.layer))

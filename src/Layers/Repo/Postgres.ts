@@ -27,6 +27,7 @@ import * as TokenRepo from "./Postgres/TokenRepo.ts"
 import * as Transfer from "./Postgres/Transfer.ts"
 import * as UsageRepo from "./Postgres/UsageRepo.ts"
 import * as UserRepo from "./Postgres/UserRepo.ts"
+import * as WebhookOutbox from "./Postgres/WebhookOutbox.ts"
 import * as WorkspaceRepo from "./Postgres/WorkspaceRepo.ts"
 
 export const layer = Layer.mergeAll(
@@ -59,6 +60,7 @@ export const layer = Layer.mergeAll(
   Transfer.layer,
   UsageRepo.layer,
   UserRepo.layer,
+  WebhookOutbox.layer,
   WorkspaceRepo.layer
 ).pipe(Layer.provide(Database.layer))
 

@@ -52,6 +52,7 @@ import * as Transaction from "../../contract/Transaction.ts"
 import * as TransactionBound from "../../contract/TransactionBound.ts"
 import * as UsageRepo from "../../contract/UsageRepo.ts"
 import * as UserRepo from "../../contract/UserRepo.ts"
+import * as WebhookOutbox from "../../contract/WebhookOutbox.ts"
 import * as WorkspaceRepo from "../../contract/WorkspaceRepo.ts"
 import { type It, onEveryBackend } from "../../support/Backends.ts"
 
@@ -92,6 +93,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   ApprovalRepo: [ApprovalRepo],
   AuditRepo: [AuditRepo],
   IdempotencyRepo: [IdempotencyRepo],
+  WebhookOutbox: [WebhookOutbox],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],
   BudgetRepo: [BudgetRepo],
   QuotaRepo: [QuotaRepo],
