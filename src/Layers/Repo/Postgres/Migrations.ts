@@ -38,6 +38,7 @@ import * as ScheduledRuns from "./migrations/0033_scheduled_runs.ts"
 import * as CronBackfills from "./migrations/0034_cron_backfills.ts"
 import * as Webhooks from "./migrations/0035_webhooks.ts"
 import * as WebhookDeliveries from "./migrations/0036_webhook_deliveries.ts"
+import * as ReachedBudgets from "./migrations/0037_reached_budgets.ts"
 import * as WebhookHappenings from "./migrations/0037_webhook_happenings.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
@@ -84,7 +85,7 @@ const migrations = {
   "0034_cron_backfills": migration(CronBackfills.statements),
   "0035_webhooks": migration(Webhooks.statements),
   "0036_webhook_deliveries": migration(WebhookDeliveries.statements),
-  "0037_webhook_happenings": migration(WebhookHappenings.statements)
+  "0037_webhook_happenings": migration([...WebhookHappenings.statements, ...ReachedBudgets.statements])
 }
 
 /** The number of the last one. */
