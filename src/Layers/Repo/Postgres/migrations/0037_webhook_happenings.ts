@@ -10,7 +10,7 @@
 /** By which a reader of facts sees that a text was longer than 16 KiB, whatever its characters are. */
 const mostCharacters = 16 * 1024 + 1
 /** As JSON, with the blanks of PostgreSQL: what is longer is longer than 16 KiB without them, and a text here. */
-const mostJsonBytes = 64 * 1024
+const mostJsonBytes = 32 * 1024
 /** Of those that one run waits for. */
 const mostApprovals = 20
 const mostTokens = 2_147_483_647
