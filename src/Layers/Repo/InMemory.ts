@@ -24,6 +24,7 @@ import * as Signals from "./InMemory/Signals.ts"
 import * as Snapshots from "./InMemory/Snapshots.ts"
 import { layerHealth, layerTransaction, Store } from "./InMemory/Store.ts"
 import * as TokenRepo from "./InMemory/TokenRepo.ts"
+import * as Told from "./InMemory/Told.ts"
 import * as Transfer from "./InMemory/Transfer.ts"
 import * as UsageRepo from "./InMemory/UsageRepo.ts"
 import * as UserRepo from "./InMemory/UserRepo.ts"
@@ -57,6 +58,7 @@ export const layer = Layer.mergeAll(
   Signals.layer,
   Snapshots.layer,
   TokenRepo.layer,
+  Layer.provide(Told.layer, Signals.layer),
   Transfer.layer,
   UsageRepo.layer,
   UserRepo.layer,

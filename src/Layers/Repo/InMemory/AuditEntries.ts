@@ -65,3 +65,24 @@ export const keepEntries = (
     }
   }
 }
+
+/** The rows that are new, other or gone; those without an id by their keys. */
+export const changedIn = (
+  tables: ReadonlyArray<ReadonlyMap<string, unknown>>,
+  before: ReadonlyArray<ReadonlyMap<string, unknown>>
+): ReadonlyArray<Changed> =>
+  tables.flatMap((table, index) => {
+    const known = before[index] ?? new Map<string, unknown>()
+    const keys = new Set([...table.keys(), ...known.keys()])
+    return Array.from(keys)
+      .filter((key) => table.get(key) !== known.get(key))
+      .map((key) => {
+        const row = table.get(key) ?? known.get(key)
+        return { id: textIn(row, "id") ?? key, workspaceId: textIn(row, "workspaceId") as WorkspaceId | null }
+      })
+  })
+
+const textIn = (row: unknown, field: string): string | null => {
+  const value = typeof row === "object" && row !== null ? Reflect.get(row, field) : undefined
+  return typeof value === "string" ? value : null
+}

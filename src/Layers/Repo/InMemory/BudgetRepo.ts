@@ -37,6 +37,8 @@ export const layer = Layer.effect(
             )
             const spent = broken.reduce(addSpending, run)
             const permission = permissionOf(budget, bound, spent, standingOf(tables, workspaceId, at))
+            if (permission.type === "refused" && permission.reached.limit.startsWith("monthly"))
+              tables.refusedBudgets.set(workspaceId, true)
             if (permission.type === "reserved") {
               const { epoch, id: runId } = execution
               const held = { tokens: bound.tokens, costNanos: bound.costNanos ?? 0 }

@@ -12,7 +12,7 @@ export const layer = Layer.effect(
   ConnectorRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { connectorHealth, connectors } = tables
+    const { connectorHealth, connectors, failingConnectors } = tables
     const ofWorkspace = (workspaceId: string) =>
       Array.from(connectors.values()).filter((connector) => connector.workspaceId === workspaceId)
     return guard(
@@ -60,15 +60,19 @@ export const layer = Layer.effect(
         remove: (id) =>
           Effect.sync(() => {
             connectorHealth.delete(id)
+            failingConnectors.delete(id)
             return connectors.delete(id)
           }),
         health: (id) => Effect.sync(() => Option.fromNullishOr(connectorHealth.get(id))),
         keepHealth: (id, health) =>
           Effect.sync(() => {
-            if (!connectors.has(id)) return
+            const connector = connectors.get(id)
+            if (connector === undefined) return
             const { protocolVersion, serverName, serverVersion } =
               health.protocolVersion === null ? (connectorHealth.get(id) ?? health) : health
             connectorHealth.set(id, { ...health, serverName, serverVersion, protocolVersion })
+            if (health.error === null) failingConnectors.delete(id)
+            else if (connector.status === "ERROR") failingConnectors.set(id, true)
           }),
         forgetHealth: (id) => Effect.sync(() => void connectorHealth.delete(id))
       })

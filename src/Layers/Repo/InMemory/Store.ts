@@ -29,7 +29,7 @@ import type { Execution } from "../../../Services/RunRepo.ts"
 import { Settings } from "../../../Services/Settings.ts"
 import { Transaction } from "../../../Services/Transaction.ts"
 import * as Entries from "../Entries.ts"
-import { type Changed, keepEntries } from "./AuditEntries.ts"
+import { changedIn, keepEntries } from "./AuditEntries.ts"
 import { emptyWebhookTables } from "./WebhookTables.ts"
 
 /** Until when a worker holds a run, in milliseconds of the monotonic clock; null if it is nobody's. */
@@ -116,7 +116,13 @@ const emptyTables = () => ({
   reservations: new Map<string, Reservation>(),
   /** By workspace and month. */
   losses: new Map<string, Spending>(),
-  ...emptyWebhookTables()
+  ...emptyWebhookTables(),
+  /** Of which webhooks were told, or would have been, that they fail. */
+  failingConnectors: new Map<string, true>(),
+  /** By workspace, month and limit with its value. */
+  toldBudgets: new Map<string, true>(),
+  /** Workspaces of which a call was just refused by a limit of the month. */
+  refusedBudgets: new Map<string, true>()
 })
 
 /** What is kept, each by its key. */
@@ -169,29 +175,10 @@ export const forgetBackfill = ({ cronBackfillLooks, cronBackfills }: Tables, id:
   for (const [key, { cronJobId }] of cronBackfills) if (cronJobId === id) cronBackfills.delete(key)
 }
 
-/** The rows that are new, other or gone; those without an id by their keys. */
-const changedIn = (
-  tables: ReadonlyArray<ReadonlyMap<string, unknown>>,
-  before: ReadonlyArray<ReadonlyMap<string, unknown>>
-): ReadonlyArray<Changed> =>
-  tables.flatMap((table, index) => {
-    const known = before[index] ?? new Map<string, unknown>()
-    const keys = new Set([...table.keys(), ...known.keys()])
-    return Array.from(keys)
-      .filter((key) => table.get(key) !== known.get(key))
-      .map((key) => {
-        const row = table.get(key) ?? known.get(key)
-        return { id: textIn(row, "id") ?? key, workspaceId: textIn(row, "workspaceId") as WorkspaceId | null }
-      })
-  })
-
 const logged = <R>(effect: Effect.Effect<void, never, R>) =>
   Effect.ignoreCause(effect, { log: "Warn", message: "what was to be done after a commit failed" })
 
-const textIn = (row: unknown, field: string): string | null => {
-  const value = typeof row === "object" && row !== null ? Reflect.get(row, field) : undefined
-  return typeof value === "string" ? value : null
-}
+export type Watching = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** The tables that the in-memory repositories share. Values are never changed in place. */
 export class Store extends Context.Service<
@@ -207,12 +194,15 @@ export class Store extends Context.Service<
     readonly transact: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     readonly afterCommit: Transaction["Service"]["afterCommit"]
     readonly isOpen: Transaction["Service"]["isOpen"]
+    /** Does this around each method of a repository, as triggers do. */
+    readonly watch: (watching: Watching) => void
   }
 >()("agentd/Layers/Repo/InMemory/Store") {
   static readonly layer = Layer.effect(
     Store,
     Effect.map(Effect.all([Semaphore.make(1), Entries.make]), ([semaphore, entriesOf]) => {
       const tables = emptyTables()
+      let watching: Watching = (effect) => effect
       const all = Object.values(tables) as ReadonlyArray<Map<string, unknown>>
 
       const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -247,11 +237,14 @@ export class Store extends Context.Service<
 
       const guarded = (member: unknown): unknown =>
         typeof member === "function"
-          ? (...given: ReadonlyArray<unknown>) => alone(audited(member(...given)))
+          ? (...given: ReadonlyArray<unknown>) => alone(audited(watching(member(...given))))
           : alone(member as Effect.Effect<unknown>)
 
       return Store.of({
         tables,
+        watch: (given) => {
+          watching = given
+        },
         guard: <Repo extends object>(repo: Repo) =>
           Object.fromEntries(Object.entries(repo).map(([name, member]) => [name, guarded(member)])) as Repo,
         transact: (effect) =>
