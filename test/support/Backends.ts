@@ -1,6 +1,7 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { describe, layer, type Vitest } from "@effect/vitest"
 import * as Layer from "effect/Layer"
+import { Store } from "../../src/Layers/Repo/InMemory/Store.ts"
 import * as Repo from "../../src/Layers/Repo.ts"
 import { Ids } from "../../src/Services/Ids.ts"
 import { Settings, type SettingsShape } from "../../src/Services/Settings.ts"
@@ -37,7 +38,11 @@ export const onEveryBackend = (
   settings: Partial<SettingsShape> = {}
 ): void => {
   const options = { excludeTestServices: true } as const
-  const memory = Layer.provideMerge(Layer.merge(Repo.layerMemory, WebhookRows.layerMemory), base(settings))
+  // With its tables, for what no port shows; the layer is one.
+  const memory = Layer.provideMerge(
+    Layer.mergeAll(Repo.layerMemory, WebhookRows.layerMemory, Store.layer),
+    base(settings)
+  )
   const server = layerNode(Postgres.layerClient, settings)
   layer(memory, options)(`${name} in memory`, suite)
   layer(layerNode(EmbeddedCopy.layerClient, settings), options)(`${name} on the embedded database`, suite)

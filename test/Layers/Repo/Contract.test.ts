@@ -52,7 +52,9 @@ import * as Transaction from "../../contract/Transaction.ts"
 import * as TransactionBound from "../../contract/TransactionBound.ts"
 import * as UsageRepo from "../../contract/UsageRepo.ts"
 import * as UserRepo from "../../contract/UserRepo.ts"
+import * as WebhookHappenings from "../../contract/WebhookHappenings.ts"
 import * as WebhookOutbox from "../../contract/WebhookOutbox.ts"
+import * as WebhookRuns from "../../contract/WebhookRuns.ts"
 import * as WorkspaceRepo from "../../contract/WorkspaceRepo.ts"
 import { type It, onEveryBackend } from "../../support/Backends.ts"
 
@@ -73,7 +75,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   RemovalRepo: [RemovalRepo, References],
   CronBackfillRepo: [CronBackfillRepo],
   CronFireRepo: [CronFireRepo, CronLedger],
-  ConnectorRepo: [ConnectorRepo],
+  ConnectorRepo: [ConnectorRepo, WebhookHappenings],
   ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns, NewestFirst],
   RunRepo: [
     RunRepo,
@@ -85,7 +87,8 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
     RunEnds,
     RunEndsCounted,
     RunRetry,
-    RunSchedule
+    RunSchedule,
+    WebhookRuns
   ],
   RunCounts: [RunCounts],
   RunJournal: [RunJournal, RunTurns],
