@@ -128,6 +128,7 @@ export const layer = Layer.effect(
       drainMillis: yield* time("AGENTD_DRAIN_SECONDS"),
       cronLedgerMillis: yield* time("AGENTD_CRON_LEDGER_DAYS"),
       auditMillis: yield* time("AGENTD_AUDIT_DAYS"),
+      webhookMillis: yield* time("AGENTD_WEBHOOK_DAYS"),
       idempotencyMillis: yield* time("AGENTD_IDEMPOTENCY_HOURS"),
       maxSteps: yield* whole("AGENTD_MAX_STEPS"),
       modelTimeoutMillis: yield* time("AGENTD_MODEL_TIMEOUT_SECONDS"),

@@ -194,6 +194,12 @@ const work = {
     unit: "days",
     fallback: 365
   }),
+  AGENTD_WEBHOOK_DAYS: whole("how long deliveries of webhooks are kept, whatever became of them", {
+    minimum: 1,
+    maximum: 3650,
+    unit: "days",
+    fallback: 30
+  }),
   AGENTD_IDEMPOTENCY_HOURS: hours(
     "how long an `Idempotency-Key` and what it was answered are kept ([client.md](client.md#asking-twice))",
     24,

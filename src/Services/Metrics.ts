@@ -116,6 +116,33 @@ export const auditLost = Metric.counter("audit_entries_lost_total", {
   incremental: true
 })
 
+export const nodeWebhooks = Metric.gauge("node_webhook_sends", {
+  description: "Deliveries of webhooks that this node attempts now"
+})
+
+export const webhookAttempts = Metric.counter("webhook_attempts_total", {
+  description: "Attempts of this node to deliver to a webhook, by outcome: delivered, retry, failed, gone",
+  incremental: true
+})
+
+export const webhookSeconds = Metric.histogram("webhook_attempt_seconds", {
+  description: "Attempts of this node to deliver to a webhook until their answer, in seconds",
+  boundaries: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
+})
+
+export const webhookBacklog = Metric.gauge("webhook_backlog", {
+  description: "Deliveries of webhooks that are pending in the database that all nodes share"
+})
+
+export const webhookOldest = Metric.gauge("webhook_backlog_oldest_seconds", {
+  description: "For how long the delivery of a webhook is due that has been for longest, or 0"
+})
+
+export const webhooksDisabled = Metric.counter("webhooks_disabled_total", {
+  description: "Webhooks that were switched off by attempts of this node, by reason: gone, failing",
+  incremental: true
+})
+
 /**
  * The series of a metric by the values of these attributes, of which there are few: to name one takes longer than to
  * count, and so it is named once.
@@ -181,6 +208,12 @@ export const begin: Effect.Effect<void> = Effect.gen(function* () {
   }
   for (const outcome of ["fired", "overlap", "missed", "agent_inactive", "backfilled"]) {
     yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 0)
+  }
+  for (const outcome of ["delivered", "retry", "failed", "gone"]) {
+    yield* Metric.update(Metric.withAttributes(webhookAttempts, { outcome }), 0)
+  }
+  for (const reason of ["gone", "failing"]) {
+    yield* Metric.update(Metric.withAttributes(webhooksDisabled, { reason }), 0)
   }
   yield* Metric.update(rightsRefused, 0)
   yield* Metric.update(auditLost, 0)

@@ -44,6 +44,8 @@ export interface SettingsShape {
   readonly cronLedgerMillis: number
   /** How long the audit log keeps an entry. */
   readonly auditMillis: number
+  /** How long a delivery of a webhook is kept after what it tells of. */
+  readonly webhookMillis: number
   /** How long an `Idempotency-Key` is known. */
   readonly idempotencyMillis: number
   readonly maxSteps: number
@@ -97,6 +99,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     drainMillis: time("AGENTD_DRAIN_SECONDS"),
     cronLedgerMillis: time("AGENTD_CRON_LEDGER_DAYS"),
     auditMillis: time("AGENTD_AUDIT_DAYS"),
+    webhookMillis: time("AGENTD_WEBHOOK_DAYS"),
     idempotencyMillis: time("AGENTD_IDEMPOTENCY_HOURS"),
     maxSteps: whole("AGENTD_MAX_STEPS"),
     modelTimeoutMillis: time("AGENTD_MODEL_TIMEOUT_SECONDS"),

@@ -1,0 +1,50 @@
+import * as Mac from "effect/crypto/Mac"
+import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { StoredWebhook } from "../../Schemas/Webhook.ts"
+import { keyOf, signatureOf, signedOf } from "../../Schemas/WebhookSignature.ts"
+import { SecretBox, SecretBoxError } from "../SecretBox.ts"
+import type { ClaimedDelivery } from "../WebhookOutbox.ts"
+
+const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/u
+
+/**
+ * The headers of Standard Webhooks for an attempt at a moment, with the trace that the event is of. During a rotation both
+ * secrets sign.
+ */
+export const make = Effect.gen(function* () {
+  const box = yield* SecretBox
+  const mac = yield* Effect.provide(Mac.Mac, Layer.provide(Mac.layerWebCrypto, SecureRandom.layerWebCrypto))
+
+  const open = Effect.fnUntraced(function* (webhookId: string, sealed: string) {
+    const bytes = keyOf(Redacted.value(yield* box.open(webhookId, sealed)))
+    if (bytes === undefined) return yield* new SecretBoxError({ error: "is none of Standard Webhooks" })
+    return yield* Effect.orDie(Mac.key(Mac.hmacSha256, bytes))
+  })
+
+  /** That it can't be opened is told with the attempt; that the one before it can't is no reason to send nothing. */
+  const keysOf = Effect.fnUntraced(function* (webhook: StoredWebhook, at: Date) {
+    const { id, previousSealedSecret, previousUntil, sealedSecret } = webhook
+    const current = yield* open(id, sealedSecret)
+    if (previousSealedSecret === null || previousUntil === null || previousUntil <= at) return [current]
+    const previous = yield* Effect.option(open(id, previousSealedSecret))
+    return [current, ...Option.toArray(previous)]
+  })
+
+  return Effect.fnUntraced(function* ({ event, webhook }: ClaimedDelivery, body: Uint8Array, at: Date) {
+    const seconds = Math.floor(at.getTime() / 1_000)
+    const signed = signedOf(event.id, seconds, body)
+    const keys = yield* keysOf(webhook, at)
+    const tags = yield* Effect.forEach(keys, (key) => Effect.orDie(mac.sign(key, signed)))
+    const { traceparent } = event
+    return {
+      "webhook-id": event.id,
+      "webhook-timestamp": String(seconds),
+      "webhook-signature": signatureOf(tags),
+      ...(traceparent !== null && traceparentForm.test(traceparent) && { traceparent })
+    }
+  })
+})
