@@ -59,7 +59,7 @@ export const layer = Layer.effectDiscard(
 
     yield* Metrics.observe(Metrics.nodeWebhooks, {}, places.held)
     yield* (yield* signals.subscribe).pipe(
-      Stream.runForEach(({ type }) => (type === "webhooks" || type === "lost" ? claims.wake : Effect.void)),
+      Stream.runForEach(({ type }) => (type === "webhooks" ? claims.wake : Effect.void)),
       Effect.forkScoped
     )
     yield* Upkeep.start(claims.isUsed)
