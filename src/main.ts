@@ -12,10 +12,17 @@ import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
 import * as Engine from "./Services/Engine.ts"
 import * as PlainSecrets from "./Services/PlainSecrets.ts"
+import * as WebhookSender from "./Services/WebhookSender.ts"
 
 /** The service as `npm start` runs it, from the network down to the database. */
 export const layer = Server.layer.pipe(
-  Layer.provide([Engine.layerTasks, PlainSecrets.layer, Scheduler.layer, ProcessMetrics.layer]),
+  Layer.provide([
+    Engine.layerTasks,
+    PlainSecrets.layer,
+    ProcessMetrics.layer,
+    Scheduler.layer,
+    WebhookSender.layer
+  ]),
   Layer.provide(Application.layer),
   Layer.provide(SecretBox.layer),
   Layer.provide(Repo.layerPostgres),
