@@ -19,6 +19,7 @@ import { System } from "./System.ts"
 import { Tasks } from "./Tasks.ts"
 import { Tokens } from "./Tokens.ts"
 import { Usage } from "./Usage.ts"
+import { Webhooks } from "./Webhooks.ts"
 import { Workspaces } from "./Workspaces.ts"
 
 const groups = HttpApi.make("agentd")
@@ -36,6 +37,7 @@ const groups = HttpApi.make("agentd")
   .add(ProviderKeys)
   .add(Tokens)
   .add(Usage)
+  .add(Webhooks)
   .add(Session)
   .add(System)
 

@@ -13,6 +13,7 @@ import {
 } from "../Schemas/Idempotency.ts"
 import { RunFinished as RunFinishedError } from "../Schemas/Run.ts"
 import { RunNotRetryable as RunNotRetryableError } from "../Schemas/RunRetry.ts"
+import { WebhookInactive as WebhookInactiveError } from "../Schemas/Webhook.ts"
 
 /** The body of every error response (CONTRACT.md section 2). */
 export const ErrorBody = Schema.Struct({
@@ -108,6 +109,7 @@ export const BusyOrInactive = respond(409, {
   conversation_busy: ConversationBusyError,
   agent_inactive: AgentInactiveError
 })
+export const WebhookInactive = respond(409, { webhook_inactive: WebhookInactiveError })
 export const IdempotencyRefused = respond(
   409,
   {

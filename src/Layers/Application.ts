@@ -25,6 +25,7 @@ import { Runs } from "../Services/Runs.ts"
 import { Secrets } from "../Services/Secrets.ts"
 import { Tokens } from "../Services/Tokens.ts"
 import { Usage } from "../Services/Usage.ts"
+import { Webhooks } from "../Services/Webhooks.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
 import * as Models from "./Inference.ts"
@@ -51,6 +52,7 @@ const useCases = Layer.mergeAll(
   Secrets.layer,
   Tokens.layer,
   Usage.layer,
+  Webhooks.layer,
   Workspaces.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(References.layer, Access.layer)))
 

@@ -27,6 +27,7 @@ import * as Tokens from "./Http/Tokens.ts"
 import * as Usage from "./Http/Usage.ts"
 import * as Validation from "./Http/Validation.ts"
 import * as Waiting from "./Http/Waiting.ts"
+import * as Webhooks from "./Http/Webhooks.ts"
 import * as Workspaces from "./Http/Workspaces.ts"
 
 export const layerHandlers = Layer.mergeAll(
@@ -45,6 +46,7 @@ export const layerHandlers = Layer.mergeAll(
   Tasks.layer,
   Tokens.layer,
   Usage.layer,
+  Webhooks.layer,
   Workspaces.layer
 )
 

@@ -59,7 +59,15 @@ export type AuditAction =
   | "user.disable"
   | "user.enable"
   | "user.delete"
+  | "webhook.create"
+  | "webhook.update"
+  | "webhook.delete"
+  /** By the service: its receiver is gone, or has taken nothing for days. */
   | "webhook.disabled"
+  /** The target is the delivery that is sent anew. */
+  | "webhook.redeliver"
+  | "webhook.rotate_secret"
+  | "webhook.test"
   | "workspace.create"
   | "workspace.update"
   | "workspace.plan"

@@ -12,6 +12,7 @@ const ofWorkspace = {
   providerKeys: { free: 20, pro: 200 },
   /** Stored, of whatever status; of those that are ACTIVE `activeConnectorLimit` speaks. */
   connectors: { free: 50, pro: 1_000 },
+  webhooks: { free: 10, pro: 100 },
   memoryEntries: { free: 10_000, pro: 100_000 },
   /** Of the values, in UTF-8. */
   memoryBytes: { free: 64 * 1024 ** 2, pro: 1024 ** 3 },

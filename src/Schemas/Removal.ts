@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 
 /** What was deleted, is gone for every reader, and is still there for those that name it. */
 export const Removal = Schema.Struct({
-  kind: Schema.Literals(["agent", "cronJob", "providerKey", "conversation"]),
+  kind: Schema.Literals(["agent", "cronJob", "providerKey", "conversation", "webhook"]),
   id: Schema.String
 })
 export type Removal = typeof Removal.Type

@@ -2,7 +2,7 @@ import * as Schema from "effect/Schema"
 
 /** A secret as it is stored: the oldest or the newest of its kind, by when its row was made. */
 export const SealedSample = Schema.Struct({
-  kind: Schema.Literals(["connector", "provider key"]),
+  kind: Schema.Literals(["connector", "provider key", "webhook"]),
   sealed: Schema.String,
   newest: Schema.Boolean
 })

@@ -4,9 +4,16 @@ import { headersRow } from "./ConnectorServer.ts"
 
 /**
  * Where secrets are stored: the API key of a provider key; the credential, the headers and what else is secret in the
- * metadata of a connector.
+ * metadata of a connector; the secret of a webhook, and the one before it.
  */
-export const places = ["apiKey", "credential", "headers", "metadata"] as const
+export const places = [
+  "apiKey",
+  "credential",
+  "headers",
+  "metadata",
+  "webhookSecret",
+  "previousWebhookSecret"
+] as const
 export type Place = (typeof places)[number]
 
 /** A secret as it is stored, in the row with this id. */
@@ -30,7 +37,7 @@ export const SecretsReport = Schema.Struct({
   current: Schema.Int,
   former: Schema.Int,
   unreadable: Schema.Int,
-  /** Of provider keys and connectors, up to 20. */
+  /** Of provider keys, connectors and webhooks, up to 20. */
   unreadableIds: Schema.Array(Schema.String),
   /** How many connectors hold secrets that are not sealed, as former versions have stored them. */
   plain: Schema.Int

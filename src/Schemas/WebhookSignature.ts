@@ -11,6 +11,9 @@ export const secretPrefix = "whsec_"
 /** How far the time stamp of a message may be from the receiver's clock, in seconds. */
 export const toleranceSeconds = 300
 
+/** The secret of these bytes, of which Standard Webhooks wants 24 to 64. */
+export const secretOf = (bytes: Uint8Array): string => secretPrefix + Base64.encode(bytes)
+
 /** The key that a secret names, `whsec_` and base64; undefined where it names none. */
 export const keyOf = (secret: string): Uint8Array | undefined => {
   if (!secret.startsWith(secretPrefix)) return undefined

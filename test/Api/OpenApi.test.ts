@@ -24,6 +24,8 @@ const resources: Readonly<Record<string, string>> = {
   "/api/provider-keys": "Provider keys",
   "/api/tokens": "Tokens",
   "/api/usage": "Usage",
+  "/api/webhooks": "Webhooks",
+  "/api/webhook-deliveries": "Webhooks",
   "/api/session": "Session",
   "/health": "System"
 }

@@ -77,6 +77,12 @@ const rows: Readonly<Record<string, Row>> = {
   "tasks.create": create("run.create", { prompt: "p" }),
   "tokens.create": create("token.create", { name: "t" }),
   "tokens.remove": { action: "token.revoke", id: "token" },
+  "webhooks.create": create("webhook.create", { url: "https://example.org/hook", events: ["*"] }),
+  "webhooks.update": { action: "webhook.update", id: "webhook", body: () => ({ description: "b" }) },
+  "webhooks.remove": { action: "webhook.delete", id: "webhook" },
+  "webhooks.rotateSecret": { action: "webhook.rotate_secret", id: "webhook" },
+  "webhooks.test": { action: "webhook.test", id: "webhook" },
+  "webhooks.redeliver": { action: "webhook.redeliver", id: "webhookDelivery" },
   "workspaces.create": create("workspace.create", { name: "w" }),
   "workspaces.update": { action: "workspace.update", id: "workspace", body: () => ({ name: "b" }) },
   "workspaces.putBudget": {
@@ -133,7 +139,13 @@ const makeWorld = Effect.gen(function* () {
   const session = yield* send("POST", "/api/session", { token })
   const tokens = yield* send("GET", "/api/tokens", { token })
   const own = dataOf<ReadonlyArray<{ id: string; name: string }>>(tokens).find(({ name }) => name === "test")
+  const webhook = yield* post("/api/webhooks", {
+    url: "https://example.org/hook",
+    events: ["connector.error"]
+  })
   const ids: Ids = {
+    webhook,
+    webhookDelivery: yield* post(`/api/webhooks/${webhook}/test`, {}),
     workspace: workspaceId,
     user: user.id,
     member: member.id,

@@ -76,6 +76,7 @@ class World extends Context.Service<
         model: "m"
       })
       const cronJobId = yield* create("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" })
+      const webhookId = yield* create("/api/webhooks", { url: "https://example.org/hook", events: ["*"] })
       return {
         send: (method: string, path: string, body: string) =>
           send(method, path, { token, ...(method !== "GET" && { body }) }),
@@ -86,6 +87,8 @@ class World extends Context.Service<
           "/api/connectors": connectorId,
           "/api/cron-jobs": cronJobId,
           "/api/provider-keys": providerKeyId,
+          "/api/webhooks": webhookId,
+          "/api/webhook-deliveries": yield* create(`/api/webhooks/${webhookId}/test`, {}),
           "/api/workspaces": workspaceId
         },
         known: {
@@ -106,6 +109,8 @@ class World extends Context.Service<
           from: new Date(today - 3 * 86_400_000).toISOString(),
           to: new Date(today - 86_400_000).toISOString(),
           baseUrl: "http://127.0.0.1:11434/v1",
+          url: "https://example.org/hook",
+          events: ["run.failed", "*"],
           email: friend.user.email
         }
       }

@@ -21,6 +21,7 @@ const requests = (workspaceId: WorkspaceId, n: number) =>
     ],
     providerKeys: ["/api/provider-keys", { workspaceId, name: "K", provider: "offline", model: "offline" }],
     connectors: ["/api/connectors", { workspaceId, type: "custom" }],
+    webhooks: ["/api/webhooks", { workspaceId, url: "https://example.org/hook", events: ["*"] }],
     memoryBytes: ["/api/chat/memory", { workspaceId, key: `k${n}`, value: "v" }],
     workspacesOwned: ["/api/workspaces", { name: "W" }],
     tokens: ["/api/tokens", { name: "T" }]

@@ -78,6 +78,11 @@ export const bodies: Readonly<Record<string, Json>> = {
   "providerKeys.create": { name: "k", provider: "offline", model: "m" },
   "providerKeys.update": { pricing: { inputPerMillion: 1, outputPerMillion: 2 } },
   "tokens.create": { name: "t" },
+  "webhooks.create": { url: "https://example.org/hook", events: ["*"] },
+  "webhooks.update": { description: "changed" },
+  "webhooks.rotateSecret": {},
+  "webhooks.test": {},
+  "webhooks.redeliver": {},
   "session.start": {}
 }
 
@@ -92,12 +97,14 @@ const kinds: Readonly<Record<string, string>> = {
   approvals: "approval",
   workspaces: "workspace",
   providerKeys: "providerKey",
-  tokens: "token"
+  tokens: "token",
+  webhooks: "webhook"
 }
 /** What is answered with success only of a run that is over. */
 export const isOfEnded = ({ id }: Operation): boolean => id === "runs.events" || id === "runs.retry"
 
-export const kindOf = ({ id }: Operation): string => kinds[id.split(".")[0] ?? ""] ?? ""
+export const kindOf = ({ id }: Operation): string =>
+  id === "webhooks.redeliver" ? "webhookDelivery" : (kinds[id.split(".")[0] ?? ""] ?? "")
 
 /** What an id field of the name means: `connectorIds` are connectors, `id` what the endpoint is about. */
 export const kindOfField = (operation: Operation, name: string) =>
@@ -123,6 +130,11 @@ export const makeWorld = Effect.gen(function* () {
       token,
       json: { workspaceId, content: "secret" }
     })
+    const webhook = yield* create("/api/webhooks", {
+      url: "https://example.org/hook",
+      events: ["connector.error"]
+    })
+    const webhookDelivery = yield* create(`/api/webhooks/${webhook}/test`, {})
     const approval = yield* makeApproval(workspaceId)
     const run = yield* makeRun(workspaceId, { id: `run_${workspaceId}` as RunId })
     const ids: Readonly<Record<string, string>> = {
@@ -137,7 +149,9 @@ export const makeWorld = Effect.gen(function* () {
       connector: yield* create("/api/connectors", { type: "custom" }),
       memory: yield* create("/api/chat/memory", { key: "k", value: "v" }),
       providerKey: yield* create("/api/provider-keys", { name: "k", provider: "offline", model: "m" }),
-      token: yield* create("/api/tokens", { name: "other" })
+      token: yield* create("/api/tokens", { name: "other" }),
+      webhook,
+      webhookDelivery
     }
     return { token, user, workspaceId, ids }
   })

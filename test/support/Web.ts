@@ -33,6 +33,7 @@ import type { Runs } from "../../src/Services/Runs.ts"
 import type { Settings } from "../../src/Services/Settings.ts"
 import type { Tokens } from "../../src/Services/Tokens.ts"
 import type { Usage } from "../../src/Services/Usage.ts"
+import type { Webhooks } from "../../src/Services/Webhooks.ts"
 import type { Workspaces } from "../../src/Services/Workspaces.ts"
 
 /** What the routes are built on. */
@@ -51,6 +52,7 @@ type Served =
   | ProviderKeys
   | Tokens
   | Usage
+  | Webhooks
   | Workspaces
   | Budgets
   | Quotas

@@ -29,6 +29,7 @@ import * as Transfer from "./InMemory/Transfer.ts"
 import * as UsageRepo from "./InMemory/UsageRepo.ts"
 import * as UserRepo from "./InMemory/UserRepo.ts"
 import * as WebhookOutbox from "./InMemory/WebhookOutbox.ts"
+import * as WebhookRepo from "./InMemory/WebhookRepo.ts"
 import * as WorkspaceRepo from "./InMemory/WorkspaceRepo.ts"
 
 export const layer = Layer.mergeAll(
@@ -63,5 +64,6 @@ export const layer = Layer.mergeAll(
   UsageRepo.layer,
   UserRepo.layer,
   WebhookOutbox.layer,
+  WebhookRepo.layer,
   WorkspaceRepo.layer
 ).pipe(Layer.provide(Store.layer))

@@ -28,6 +28,7 @@ import * as Transfer from "./Postgres/Transfer.ts"
 import * as UsageRepo from "./Postgres/UsageRepo.ts"
 import * as UserRepo from "./Postgres/UserRepo.ts"
 import * as WebhookOutbox from "./Postgres/WebhookOutbox.ts"
+import * as WebhookRepo from "./Postgres/WebhookRepo.ts"
 import * as WorkspaceRepo from "./Postgres/WorkspaceRepo.ts"
 
 export const layer = Layer.mergeAll(
@@ -61,6 +62,7 @@ export const layer = Layer.mergeAll(
   UsageRepo.layer,
   UserRepo.layer,
   WebhookOutbox.layer,
+  WebhookRepo.layer,
   WorkspaceRepo.layer
 ).pipe(Layer.provide(Database.layer))
 

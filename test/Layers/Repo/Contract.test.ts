@@ -54,6 +54,7 @@ import * as UsageRepo from "../../contract/UsageRepo.ts"
 import * as UserRepo from "../../contract/UserRepo.ts"
 import * as WebhookHappenings from "../../contract/WebhookHappenings.ts"
 import * as WebhookOutbox from "../../contract/WebhookOutbox.ts"
+import * as WebhookRepo from "../../contract/WebhookRepo.ts"
 import * as WebhookRuns from "../../contract/WebhookRuns.ts"
 import * as WorkspaceRepo from "../../contract/WorkspaceRepo.ts"
 import { type It, onEveryBackend } from "../../support/Backends.ts"
@@ -97,6 +98,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   AuditRepo: [AuditRepo],
   IdempotencyRepo: [IdempotencyRepo],
   WebhookOutbox: [WebhookOutbox],
+  WebhookRepo: [WebhookRepo],
   MemoryRepo: [MemoryRepo, MemorySearch, Order],
   BudgetRepo: [BudgetRepo],
   QuotaRepo: [QuotaRepo],

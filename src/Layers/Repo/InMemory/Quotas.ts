@@ -37,6 +37,7 @@ export const countAll = (tables: Tables, workspaceId: string, userId: string, no
     cronJobs: within(tables.cronJobs).length,
     providerKeys: within(tables.providerKeys).length,
     connectors: within(tables.connectors).length,
+    webhooks: within(tables.webhooks).length,
     memoryEntries: entries.length,
     memoryBytes: entries.reduce((sum, entry) => sum + bytesOf(entry), 0),
     pendingRuns: Math.max(turns, waiting.length - turns),

@@ -22,23 +22,43 @@ const endsOf = (
   ]
 }
 
+const secretFields = {
+  webhookSecret: "sealedSecret",
+  previousWebhookSecret: "previousSealedSecret"
+} as const
+
 export const layer = Layer.effect(
   SealedRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { connectors, providerKeys } = tables
-    const textsOf = (place: Place) =>
-      (place === "apiKey"
-        ? Array.from(providerKeys.values(), ({ id, sealedApiKey }) => ({ id, sealed: sealedApiKey }))
-        : Array.from(connectors.values(), ({ id, metadata, sealedCredential }) => ({
+    const { connectors, providerKeys, webhooks } = tables
+    const storedAt = (place: Place): ReadonlyArray<{ readonly id: string; readonly sealed: unknown }> => {
+      switch (place) {
+        case "apiKey":
+          return Array.from(providerKeys.values(), ({ id, sealedApiKey }) => ({ id, sealed: sealedApiKey }))
+        case "webhookSecret":
+        case "previousWebhookSecret":
+          return Array.from(webhooks.values(), (webhook) => ({
+            id: webhook.id,
+            sealed: webhook[secretFields[place]]
+          }))
+        default:
+          return Array.from(connectors.values(), ({ id, metadata, sealedCredential }) => ({
             id,
             sealed:
               place === "credential" ? sealedCredential : metadata[place === "headers" ? place : sealedField]
           }))
-      ).flatMap(({ id, sealed }) => (typeof sealed === "string" ? [{ id, sealed }] : []))
+      }
+    }
+    const textsOf = (place: Place) =>
+      storedAt(place).flatMap(({ id, sealed }) => (typeof sealed === "string" ? [{ id, sealed }] : []))
     const write = (place: Place, id: string, to: string) => {
       const key = providerKeys.get(id)
       const connector = connectors.get(id)
+      const webhook = webhooks.get(id)
+      if (webhook !== undefined && (place === "webhookSecret" || place === "previousWebhookSecret")) {
+        webhooks.set(id, { ...webhook, [secretFields[place]]: to })
+      }
       if (place === "apiKey" && key !== undefined) providerKeys.set(id, { ...key, sealedApiKey: to })
       if (place === "credential" && connector !== undefined) {
         connectors.set(id, { ...connector, sealedCredential: to })
@@ -92,6 +112,14 @@ export const layer = Layer.effect(
             ...endsOf(
               "connector",
               stored.map(({ id, metadata }) => [id, metadata[sealedField]])
+            ),
+            ...endsOf(
+              "webhook",
+              Array.from(webhooks.values(), ({ id, sealedSecret }) => [id, sealedSecret])
+            ),
+            ...endsOf(
+              "webhook",
+              Array.from(webhooks.values(), ({ id, previousSealedSecret }) => [id, previousSealedSecret])
             )
           ]
         })

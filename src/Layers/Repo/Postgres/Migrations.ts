@@ -38,8 +38,8 @@ import * as ScheduledRuns from "./migrations/0033_scheduled_runs.ts"
 import * as CronBackfills from "./migrations/0034_cron_backfills.ts"
 import * as Webhooks from "./migrations/0035_webhooks.ts"
 import * as WebhookDeliveries from "./migrations/0036_webhook_deliveries.ts"
-import * as WebhookHappenings from "./migrations/0037_webhook_happenings.ts"
 import * as ReachedBudgets from "./migrations/0037_reached_budgets.ts"
+import * as WebhookHappenings from "./migrations/0037_webhook_happenings.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {

@@ -53,6 +53,10 @@ export const namings: Readonly<
   conversation: {
     table: "conversations",
     by: [owned("runs", "conversation_id"), owned("messages", "conversation_id")]
+  },
+  webhook: {
+    table: "webhooks",
+    by: [owned("webhook_deliveries", "webhook_id"), owned("webhook_queues", "webhook_id", "ctid")]
   }
 }
 

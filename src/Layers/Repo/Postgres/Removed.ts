@@ -1,7 +1,7 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 
 /** Tables of what is marked when it is deleted, and gone for every reader from then on. */
-export type Markable = "agents" | "provider_keys" | "cron_jobs" | "conversations"
+export type Markable = "agents" | "provider_keys" | "cron_jobs" | "conversations" | "webhooks"
 
 /** A range, of which planners expect little also where they know nothing: the index of the marked ones is used. */
 export const isMarked = "deleted_at between '-infinity' and 'infinity'"

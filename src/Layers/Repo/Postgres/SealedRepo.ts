@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import type { Fragment } from "effect/sql/Statement"
 import { sealedField } from "../../../Schemas/ConnectorSecrets.ts"
 import { SealedSample } from "../../../Schemas/SealedSample.ts"
-import { SealedText, StoredMetadata } from "../../../Schemas/Secrets.ts"
+import { type Place, SealedText, StoredMetadata } from "../../../Schemas/Secrets.ts"
 import { SealedRepo } from "../../../Services/SealedRepo.ts"
 import { Database } from "./Database.ts"
 import { returnedRow, rows } from "./Rows.ts"
@@ -21,8 +21,17 @@ const places = {
   apiKey: { kind: "provider key", table: "provider_keys", text: "sealed_api_key" },
   credential: { kind: "connector", table: "connectors", text: "sealed_credential" },
   headers: { kind: "connector", table: "connectors", text: textOf("headers") },
-  metadata: { kind: "connector", table: "connectors", text: textOf(sealedField) }
+  metadata: { kind: "connector", table: "connectors", text: textOf(sealedField) },
+  webhookSecret: { kind: "webhook", table: "webhooks", text: "nullif(sealed_secret, '')" },
+  previousWebhookSecret: { kind: "webhook", table: "webhooks", text: "previous_sealed_secret" }
 } as const
+
+/** Those that are a column of a row that nothing else has to be locked for. */
+const columns: { readonly [P in Place]?: string } = {
+  apiKey: "sealed_api_key",
+  webhookSecret: "sealed_secret",
+  previousWebhookSecret: "previous_sealed_secret"
+}
 
 /** Changes a connector that is as `condition` says. Whoever changes one has its workspace locked, and reads behind that. */
 const change = (sql: PgClient, id: string, changed: Fragment, condition: Fragment) =>
@@ -54,11 +63,12 @@ export const layer = Layer.effect(
         )
       },
       replace: ({ from, id, place, to }) => {
-        if (place === "apiKey") {
+        const column = columns[place]
+        if (column !== undefined) {
           return query(
             returnedRow(sql`
-              update provider_keys set sealed_api_key = ${to}
-              where id = ${id} and sealed_api_key = ${from} returning id`)
+              update ${sql(places[place].table)} set ${sql(column)} = ${to}
+              where id = ${id} and ${sql(column)} = ${from} returning id`)
           )
         }
         const member = place === "headers" ? place : sealedField
