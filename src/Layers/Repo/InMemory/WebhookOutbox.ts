@@ -25,7 +25,7 @@ const listOf = (
   if (last === undefined) return []
   return Array.from(webhookDeliveries.values())
     .filter((each) => each.webhookId === webhookId && (status === undefined || each.status === status))
-    .filter((each) => last === null || newestFirst(last, each) < 0)
+    .filter((each) => last === null || (each.id !== last.id && newestFirst(last, each) < 0))
     .sort(newestFirst)
     .slice(0, limit)
 }
