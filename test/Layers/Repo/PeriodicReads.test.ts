@@ -12,6 +12,7 @@ import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
 import { RunRepo } from "../../../src/Services/RunRepo.ts"
 import { Snapshots } from "../../../src/Services/Snapshots.ts"
 import { TokenRepo } from "../../../src/Services/TokenRepo.ts"
+import { WebhookOutbox } from "../../../src/Services/WebhookOutbox.ts"
 import { type Backend, layerNode } from "../../support/Backends.ts"
 import * as Postgres from "../../support/Postgres.ts"
 import { blocksRead } from "./IndexUse.ts"
@@ -62,6 +63,25 @@ const seed = Effect.gen(function* () {
   yield* sql`
     insert into budget_reservations (run_id, epoch, workspace_id, tokens, cost_nanos, made_at)
     select 'run_' || n, 1, 'w', 1, 1, now() + interval '1 hour' from ${each}`
+  // Webhooks of which nothing waits, that are not active, that try again later, and one that is told much and is slow.
+  yield* sql`
+    insert into webhooks (id, workspace_id, url, events, is_active, sealed_secret, created_at, updated_at)
+    select 'wh_' || n, 'w', 'https://example.org', '["*"]', n % 4 > 0, 's', now(), now() from ${each}`
+  yield* sql`
+    insert into webhook_events (id, workspace_id, type, at, facts)
+    select 'evt_' || n, 'w', 'run.completed', now(), '{}' from ${each}`
+  yield* sql`
+    insert into webhook_deliveries (id, event_id, webhook_id, status, next_at, leased_until, created_at)
+    select 'dlv_' || n, 'evt_' || n, 'wh_' || n, case when n % 4 = 1 then 'delivered' else 'pending' end,
+      case n % 4 when 2 then now() + interval '1 hour' when 1 then null else now() end, null, now() from ${each}`
+  yield* sql`
+    insert into webhook_deliveries (id, event_id, webhook_id, next_at, created_at)
+    select 'dlv_slow_' || n, 'evt_' || n, 'wh_1', now(), now() from ${each}`
+  yield* sql`update webhooks set is_active = false where substr(id, 4)::int % 4 = 3`
+  const outbox = yield* WebhookOutbox
+  yield* Effect.repeat(outbox.claim({ limit: 1000, perWebhook: 4, leaseMillis: 3_600_000 }), {
+    until: ({ untilNextMillis }) => untilNextMillis === null || untilNextMillis > 60_000
+  })
   yield* sql`vacuum analyze`
 })
 
@@ -132,6 +152,16 @@ const suite = () =>
       {
         what: "for slots that are forgotten",
         call: Effect.flatMap(CronFireRepo, (repo) => repo.forget(24 * 3_600_000, 1_000))
+      },
+      {
+        what: "for deliveries of webhooks that are due",
+        call: Effect.flatMap(WebhookOutbox, (outbox) =>
+          outbox.claim({ limit: 64, perWebhook: 4, leaseMillis: 60_000 })
+        )
+      },
+      {
+        what: "for events of webhooks that are forgotten",
+        call: Effect.flatMap(WebhookOutbox, (outbox) => outbox.prune(longAgo, 1_000))
       },
       {
         what: "for the oldest snapshot",

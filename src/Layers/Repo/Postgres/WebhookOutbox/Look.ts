@@ -3,11 +3,19 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { WebhookDeliveryStatus } from "../../../../Schemas/WebhookDelivery.ts"
 import { mostBacklog, type WebhookOutbox } from "../../../../Services/WebhookOutbox.ts"
+import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { count, onlyRow } from "../Rows.ts"
 import { deliveryColumns, deliveryRows, toDelivery } from "./Rows.ts"
 
-const backlogRow = onlyRow(Schema.Struct({ pending: Schema.Int, oldestSeconds: Schema.Finite }))
+const Backlog = Schema.Struct({ pending: Schema.Int, oldestSeconds: Schema.Finite })
+const backlogColumns = makeColumns(Backlog, {
+  pending: { read: "(select count(*) from waiting)::int" },
+  oldestSeconds: {
+    read: "greatest(0, coalesce(extract(epoch from clock_timestamp() - at), 0))::float8"
+  }
+}).read()
+const backlogRow = onlyRow(Backlog)
 
 /** What is read of deliveries, and what is forgotten. */
 export const make = ({
@@ -60,8 +68,7 @@ export const make = ({
           where webhook_id = q.webhook_id and status = 'pending' order by next_at limit 1
         ) d
       )
-      select (select count(*) from waiting)::int as pending,
-        greatest(0, coalesce(extract(epoch from clock_timestamp() - at), 0))::float8 as "oldestSeconds"
+      select ${backlogColumns}
       from oldest`)
   ),
   prune: (before, limit) =>

@@ -6,12 +6,13 @@ import { WebhookDisabledReason } from "../../../../Schemas/Webhook.ts"
 import { actingAs, auditedAll } from "../../../../Services/Audited.ts"
 import type { Attempted, WebhookOutbox } from "../../../../Services/WebhookOutbox.ts"
 import type { Auditing } from "../AuditEntries.ts"
+import { makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { rows } from "../Rows.ts"
 
-const offRows = rows(
-  Schema.Struct({ id: WebhookId, workspaceId: WorkspaceId, reason: WebhookDisabledReason })
-)
+const Disabled = Schema.Struct({ id: WebhookId, workspaceId: WorkspaceId, reason: WebhookDisabledReason })
+const disabledColumns = makeColumns(Disabled, {}).read()
+const disabledRows = rows(Disabled)
 
 const given = ({ attempt, id, outcome, result }: Attempted, place: number) => ({
   id,
@@ -99,13 +100,13 @@ const settling = (
   ), disabled as (
     select id, workspace_id, reason from changed where reason is not null
   )${audit.of("disabled")}
-  select id, workspace_id as "workspaceId", reason from disabled order by id`
+  select ${disabledColumns} from disabled order by id`
 
 export const make = ({ change, sql }: Database["Service"]): Pick<WebhookOutbox["Service"], "settle"> => ({
   settle: (attempted, failingMillis) =>
     attempted.length === 0
       ? Effect.succeed([])
-      : change((audit) => offRows(settling(sql, audit, attempted, failingMillis))).pipe(
+      : change((audit) => disabledRows(settling(sql, audit, attempted, failingMillis))).pipe(
           auditedAll("webhook.disabled"),
           actingAs({ system: "webhooks" })
         )

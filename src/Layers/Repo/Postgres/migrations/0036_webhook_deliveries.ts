@@ -72,6 +72,7 @@ export const statements = [
     created_at timestamptz not null
   )`,
   `create index if not exists webhook_events_by_age on webhook_events (at)`,
+  `create index if not exists webhook_events_of_workspace on webhook_events (workspace_id)`,
   `create index if not exists webhook_deliveries_of_event on webhook_deliveries (event_id)`,
   `create index if not exists webhook_deliveries_of_webhook
     on webhook_deliveries (webhook_id, status, created_at, id)`,
@@ -90,7 +91,7 @@ export const statements = [
   `create index if not exists webhook_queues_due on webhook_queues (look_at) where look_at is not null`,
   `create index if not exists webhook_queues_served on webhook_queues (workspace_id, served_at)`,
   `create table if not exists webhook_wakes (
-    webhook_id text not null references webhook_queues on delete cascade
+    webhook_id text not null references webhooks on delete cascade
   )`,
   `create index if not exists webhook_wakes_of_webhook on webhook_wakes (webhook_id)`,
   `insert into webhook_queues (webhook_id, workspace_id) select id, workspace_id from webhooks on conflict do nothing`,
