@@ -19,6 +19,7 @@ import { System } from "./System.ts"
 import { Tasks } from "./Tasks.ts"
 import { Tokens } from "./Tokens.ts"
 import { Usage } from "./Usage.ts"
+import { messageComponents } from "./WebhookMessages.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { Workspaces } from "./Workspaces.ts"
 
@@ -53,7 +54,7 @@ const codes = new Map(
 
 /** The whole contract: what the server implements and clients are derived from. */
 export const Api = groups
-  .annotate(HttpApi.AdditionalSchemas, eventComponents)
+  .annotate(HttpApi.AdditionalSchemas, [...eventComponents, ...messageComponents])
   // What an answer holds was decoded when it was read.
   .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
   .annotateMerge(

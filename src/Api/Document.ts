@@ -4,6 +4,7 @@ import { eventStreamType } from "./EventStream.ts"
 import { componentOf, type ExampleSchema, makeExample } from "./Examples.ts"
 import { extension } from "./Extension.ts"
 import { idempotencyReplayedHeader } from "./Idempotency.ts"
+import { webhookMessages } from "./WebhookMessages.ts"
 
 interface Content {
   readonly schema?: ExampleSchema
@@ -78,7 +79,8 @@ export const completeDocument =
           methods as unknown as Readonly<Record<OpenAPISpecMethodName, Operation>>,
           (operation, method) => complete(operation, path, method)
         )
-      )
+      ),
+      webhooks: webhookMessages
     }
   }
 

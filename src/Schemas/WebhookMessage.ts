@@ -24,15 +24,15 @@ const run = Struct.omit(RunDetail.fields, ["steps"])
 /** Of a chat turn: where it answers, and the id of its reply. */
 const answer = { conversationId: ConversationId, messageId: MessageId }
 
-export const RunEventData = Schema.Struct({ ...run, ...truncated }).annotate({
-  identifier: "RunEventData"
+export const RunMessageData = Schema.Struct({ ...run, ...truncated }).annotate({
+  identifier: "RunMessageData"
 })
 
-export const TurnEventData = Schema.Struct({ ...run, ...answer, ...truncated }).annotate({
-  identifier: "TurnEventData"
+export const TurnMessageData = Schema.Struct({ ...run, ...answer, ...truncated }).annotate({
+  identifier: "TurnMessageData"
 })
 
-export const WaitingEventData = Schema.Struct({
+export const WaitingMessageData = Schema.Struct({
   ...run,
   conversationId: Schema.optionalKey(
     ConversationId.annotate({ description: "Of a chat turn, as `messageId`." })
@@ -44,52 +44,52 @@ export const WaitingEventData = Schema.Struct({
       "of their JSON, as a text."
   }),
   ...truncated
-}).annotate({ identifier: "WaitingEventData" })
+}).annotate({ identifier: "WaitingMessageData" })
 
-export const ApprovalEventData = Schema.Struct({ ...Approval.fields, ...truncated }).annotate({
-  identifier: "ApprovalEventData"
+export const ApprovalMessageData = Schema.Struct({ ...Approval.fields, ...truncated }).annotate({
+  identifier: "ApprovalMessageData"
 })
 
-export const MissedEventData = Schema.Struct({
+export const MissedMessageData = Schema.Struct({
   ...CronJob.fields,
   missed: Schema.Struct({ count: Schema.Int, first: Timestamp, last: Timestamp })
     .annotate({ identifier: "MissedSlots" })
     .annotateKey({ description: "Slots that were missed, and are in `GET …/fires` now." }),
   ...truncated
-}).annotate({ identifier: "MissedEventData" })
+}).annotate({ identifier: "MissedMessageData" })
 
-export const ConnectorEventData = Schema.Struct({
+export const ConnectorMessageData = Schema.Struct({
   ...Connector.fields,
   health: ConnectorHealth,
   ...truncated
-}).annotate({ identifier: "ConnectorEventData" })
+}).annotate({ identifier: "ConnectorMessageData" })
 
-export const BudgetEventData = Schema.Struct({
+export const BudgetMessageData = Schema.Struct({
   workspaceId: WorkspaceId,
   limit: LimitName,
   value: Schema.Finite.annotate({ description: "Of the limit as it was then." }),
   ...BudgetUsage.fields,
   ...truncated
-}).annotate({ identifier: "BudgetEventData" })
+}).annotate({ identifier: "BudgetMessageData" })
 
-export const TestEventData = Schema.Struct({ message: Schema.String }).annotate({
-  identifier: "TestEventData"
+export const TestMessageData = Schema.Struct({ message: Schema.String }).annotate({
+  identifier: "TestMessageData"
 })
 
 /** What `data` is, by the type of the message. */
 export const dataOf = {
-  "run.completed": RunEventData,
-  "run.failed": RunEventData,
-  "run.cancelled": RunEventData,
-  "run.waiting_approval": WaitingEventData,
-  "approval.decided": ApprovalEventData,
-  "turn.completed": TurnEventData,
-  "turn.failed": TurnEventData,
-  "cron.missed": MissedEventData,
-  "connector.error": ConnectorEventData,
-  "connector.recovered": ConnectorEventData,
-  "budget.reached": BudgetEventData,
-  [testType]: TestEventData
+  "run.completed": RunMessageData,
+  "run.failed": RunMessageData,
+  "run.cancelled": RunMessageData,
+  "run.waiting_approval": WaitingMessageData,
+  "approval.decided": ApprovalMessageData,
+  "turn.completed": TurnMessageData,
+  "turn.failed": TurnMessageData,
+  "cron.missed": MissedMessageData,
+  "connector.error": ConnectorMessageData,
+  "connector.recovered": ConnectorMessageData,
+  "budget.reached": BudgetMessageData,
+  [testType]: TestMessageData
 } as const
 
 const message = <const T extends keyof typeof dataOf>(type: T) =>
