@@ -182,7 +182,7 @@ export const makeReceivers = Effect.gen(function* () {
     return row
   })
 
-  /** A node that sends, until `stop`. */
+  /** A node that sends, until `close`; `stop` waits until it is closed, and moves the clock. */
   const start = Effect.gen(function* () {
     const scope = yield* Scope.make()
     const node = WebhookSender.layer.pipe(
@@ -193,7 +193,18 @@ export const makeReceivers = Effect.gen(function* () {
       Layer.fresh
     )
     yield* Layer.buildWithScope(node, scope)
-    return { stop: Scope.close(scope, Exit.void) }
+    const close = Scope.close(scope, Exit.void)
+    const stop = Effect.gen(function* () {
+      const closing = yield* Effect.forkChild(close)
+      yield* eventually(
+        Effect.andThen(
+          TestClock.adjust("1 seconds"),
+          Effect.sync(() => closing.pollUnsafe() !== undefined)
+        ),
+        "closed"
+      )
+    })
+    return { close, stop }
   })
 
   return { receiver, rows, sent, start, state, tell, webhook }
