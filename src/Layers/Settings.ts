@@ -6,40 +6,14 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import * as Networks from "../Schemas/Networks.ts"
 import { readQuotas } from "../Schemas/QuotaSetting.ts"
-import { type Choice, type Flag, millisOf, problemOf, type Whole } from "../Schemas/Setting.ts"
-import { type NameOf, type SettingName, settings } from "../Schemas/SettingsTable.ts"
+import { millisOf } from "../Schemas/Setting.ts"
+import { type SettingName, settings } from "../Schemas/SettingsTable.ts"
 import { Settings } from "../Services/Settings.ts"
+import { choice, flag, time, whole, word } from "./Settings/Readers.ts"
 
-/** What the table says of it, read: a value that can't be ends the start with its sentence. Empty is as good as unset. */
-const word = (name: SettingName) =>
-  Config.schema(
-    Schema.String.check(
-      Schema.makeFilter((value: string) => {
-        const problem = problemOf(settings[name], value)
-        return problem === undefined ? undefined : `${name} ${problem}`
-      })
-    ),
-    name
-  )
-
-const whole = (name: NameOf<Whole<number>>, fallback: number = settings[name].fallback) =>
-  word(name).pipe(Config.map(Number), Config.withDefault(fallback))
-
-/** In milliseconds, whatever its unit. */
-const time = (name: NameOf<Whole<number>>) =>
-  Config.map(whole(name), (value) => millisOf(settings[name], value))
-
-const flag = (name: NameOf<Flag>) =>
-  word(name).pipe(
-    Config.map((value) => value === "true"),
-    Config.withDefault(settings[name].fallback)
-  )
-
-const choice = <Name extends NameOf<Choice>>(name: Name) =>
-  word(name).pipe(Config.map((value) => value as (typeof settings)[Name]["values"][number]))
+export { telemetry } from "./Settings/Telemetry.ts"
 
 const networks = (name: SettingName) =>
   word(name).pipe(

@@ -51,6 +51,7 @@ export type Setting = Whole | Flag | Choice | Text
 
 /** How long one of such a unit is. */
 const unitMillis: Readonly<Record<string, number>> = {
+  milliseconds: 1,
   seconds: 1000,
   hours: 3_600_000,
   days: 86_400_000

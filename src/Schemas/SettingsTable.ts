@@ -19,6 +19,7 @@ import {
   visible,
   whole
 } from "./SettingForms.ts"
+import { telemetry } from "./TelemetrySettings.ts"
 
 /** Where it is and where it keeps things. */
 const place = {
@@ -274,14 +275,15 @@ const models = {
 export const groups = {
   "Where it is, and where it keeps things": place,
   "Runs and chats": work,
-  "The operator's models": models
+  "The operator's models": models,
+  OpenTelemetry: telemetry
 } as const
 
 /**
  * Every variable that is read, and all that is said of it: a new one is an entry here and the line of
  * `Layers/Settings.ts` that reads it by its name; then `npm run settings`. (`scripts/load.mjs` reads one by itself.)
  */
-export const settings = { ...place, ...work, ...models } as const
+export const settings = { ...place, ...work, ...models, ...telemetry } as const
 
 export type SettingName = keyof typeof settings
 

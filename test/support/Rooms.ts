@@ -118,6 +118,7 @@ const rooms: ReadonlyArray<Room> = [
       "Schemas/QuotaSetting.ts",
       "Schemas/Setting.ts",
       "Schemas/SettingsTable.ts",
+      "Schemas/Telemetry.ts",
       "Services/Settings.ts"
     )
   },
