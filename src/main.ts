@@ -10,6 +10,7 @@ import * as Scheduler from "./Layers/Scheduler.ts"
 import * as SecretBox from "./Layers/SecretBox.ts"
 import * as Server from "./Layers/Server.ts"
 import * as Settings from "./Layers/Settings.ts"
+import * as Telemetry from "./Layers/Telemetry.ts"
 import * as Engine from "./Services/Engine.ts"
 import * as PlainSecrets from "./Services/PlainSecrets.ts"
 import * as WebhookSender from "./Services/WebhookSender.ts"
@@ -21,12 +22,14 @@ export const layer = Server.layer.pipe(
     PlainSecrets.layer,
     ProcessMetrics.layer,
     Scheduler.layer,
+    Telemetry.layerMetrics,
     WebhookSender.layer
   ]),
   Layer.provide(Application.layer),
   Layer.provide(SecretBox.layer),
   Layer.provide(Repo.layerPostgres),
   Layer.provide(Database.layer),
+  Layer.provide(Telemetry.layer),
   Layer.provide(Settings.layer)
 )
 

@@ -57,7 +57,7 @@ export const layer = Layer.effect(
         if (models.listed === null || (choice.model === null && choice.provider === null)) return undefined
         return listRefusal(choice, yield* keys.usable(choice.workspaceId), models)
       }),
-      model: Effect.fn("Inference.model")(function* (choice) {
+      model: Effect.fnUntraced(function* (choice) {
         const { hasBudget, keys: stored } = yield* keys.forModels(choice.workspaceId)
         const chosen = chooseModel(choice, stored, models)
         if (typeof chosen === "string") {

@@ -47,7 +47,7 @@ export class Serving extends Context.Service<Serving, { readonly begin: Effect.E
   "agentd/Layers/Runtime/Serving"
 ) {}
 
-/** Nobody reads spans: none are made. Whatever will export them switches them on here. */
+/** Nobody reads spans: none are made, but where a service has a collector for them (`Layers/Telemetry.ts`). */
 const layerTracing = Layer.succeed(References.TracerEnabled, false)
 
 /**

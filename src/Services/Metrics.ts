@@ -143,6 +143,15 @@ export const webhooksDisabled = Metric.counter("webhooks_disabled_total", {
   incremental: true
 })
 
+export const telemetryDropped = Metric.counter("telemetry_dropped_total", {
+  description: "Spans, lines of the log and exports of metrics that the collector did not get, by signal",
+  incremental: true
+})
+
+/** What a metric is called outside: what every process has as everywhere else, so that what is made for it finds it. */
+export const publicName = (name: string): string =>
+  /^(process|nodejs)_/u.test(name) ? name : `agentd_${name}`
+
 /**
  * The series of a metric by the values of these attributes, of which there are few: to name one takes longer than to
  * count, and so it is named once.

@@ -137,6 +137,20 @@ const rooms: ReadonlyArray<Room> = [
     packages: any,
     knows: files("Schemas/Version.ts", "Services/CurrentTime.ts", "Services/Metrics.ts")
   },
+  {
+    name: "Layers/Telemetry",
+    packages: any,
+    knows: (target) =>
+      within("Schemas")(target) ||
+      files(
+        "Layers/Settings.ts",
+        "Services/CurrentTime.ts",
+        "Services/DatabaseGauges.ts",
+        "Services/Metrics.ts",
+        "Services/Settings.ts",
+        "Services/Telemetry.ts"
+      )(target)
+  },
   { name: "Layers/SecretFiles", packages: any, knows: files("Schemas/SettingsTable.ts") },
   { name: "Layers/Output", packages: any, knows: none },
   { name: "main", packages: any, knows: any, assembles: true },

@@ -4,10 +4,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { DatabaseGauges } from "../../Services/DatabaseGauges.ts"
-
-/** What every process has is called as everywhere else, so that what is made for it finds it. */
-const metricNameMapper = (name: string): string =>
-  /^(process|nodejs)_/u.test(name) ? name : `agentd_${name}`
+import { publicName } from "../../Services/Metrics.ts"
 
 /** `GET /metrics` in the text format of Prometheus. Answers also while the database is away. */
 export const layer = Layer.unwrap(
@@ -17,7 +14,7 @@ export const layer = Layer.unwrap(
       "/metrics",
       Effect.gen(function* () {
         yield* gauges.refresh
-        return HttpServerResponse.text(yield* PrometheusMetrics.format({ metricNameMapper }), {
+        return HttpServerResponse.text(yield* PrometheusMetrics.format({ metricNameMapper: publicName }), {
           contentType: "text/plain; version=0.0.4; charset=utf-8"
         })
       })

@@ -41,5 +41,5 @@ export const makeBackfillDue = Effect.fnUntraced(function* (batch: number) {
       yield* countSlots("backfilled", made)
     }
     return jobs
-  }).pipe(Effect.withSpan("Scheduler.backfillDue"))
+  })
 })

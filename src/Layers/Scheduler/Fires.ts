@@ -46,8 +46,7 @@ const makeRecordMissed = Effect.gen(function* () {
     )
     .pipe(
       Effect.tap((missed = 0) => countSlots("missed", missed)),
-      Effect.map((missed) => missed !== undefined),
-      Effect.withSpan("Scheduler.recordMissed")
+      Effect.map((missed) => missed !== undefined)
     )
 })
 
@@ -114,12 +113,11 @@ export const layer = Layer.effect(
           }
         }
         return jobs
-      }).pipe(Effect.withSpan("Scheduler.fireDue")),
+      }),
       recordMissed,
-      forget: repo.forget(cronLedgerMillis, forgetBatch).pipe(
-        Effect.map((removed) => removed === forgetBatch),
-        Effect.withSpan("Scheduler.forget")
-      )
+      forget: repo
+        .forget(cronLedgerMillis, forgetBatch)
+        .pipe(Effect.map((removed) => removed === forgetBatch))
     })
   })
 )

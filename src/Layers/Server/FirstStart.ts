@@ -24,7 +24,7 @@ const email = "owner@localhost"
  * where the documentation is, and which model answers. Later starts only keep the `baseUrl` in that file true. One that was killed in between has left a
  * beginning of the file, at which the next start makes another token. What is no file of ours is not written over.
  */
-export const welcome = Effect.fn("FirstStart.welcome")(function* (dataDir: string, baseUrl: string) {
+export const welcome = Effect.fnUntraced(function* (dataDir: string, baseUrl: string) {
   const accounts = yield* Accounts
   const users = yield* UserRepo
   const path = join(dataDir, fileName)

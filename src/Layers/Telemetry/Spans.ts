@@ -1,0 +1,230 @@
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import type * as Exit from "effect/Exit"
+import * as Hex from "effect/encoding/Hex"
+import * as Option from "effect/Option"
+import type { KeyValue } from "effect/observability/OtlpResource"
+import type { TraceData } from "effect/observability/OtlpTracer"
+import * as Tracer from "effect/Tracer"
+import { isSampled, type TelemetryPlan } from "../../Schemas/Telemetry.ts"
+import { fieldsOf, sizeOf } from "./Fields.ts"
+import { serverAttribute, serverName } from "./ServerSpans.ts"
+
+/** A span as it is sent. */
+export type SentSpan = TraceData["resourceSpans"][number]["scopeSpans"][number]["spans"][number]
+
+type Options = Parameters<Tracer.Tracer["span"]>[0]
+type Facts = Options & { readonly traceId: string }
+type Plan = Pick<TelemetryPlan, "propagation" | "sampling" | "sqlSpans" | "valueLength">
+type Attributes = Readonly<Record<string, unknown>>
+
+/** The bounds of OpenTelemetry for what one span has. */
+const mostAttributes = 128
+const mostEvents = 128
+const mostLinks = 128
+
+/**
+ * Makes spans, and tells of those that are sampled when they are over. Whether a trace is sampled is decided where it
+ * comes into the process or begins: all below follow, and a span that is not sampled holds its ids and nothing else.
+ */
+export const makeTracer = (plan: Plan, ended: (span: SentSpan, size: number) => void): Tracer.Tracer =>
+  Tracer.make({
+    span: (options) => {
+      if (!plan.sqlSpans && options.name.startsWith("sql.")) return new HiddenSpan(options)
+      const parent = plan.propagation
+        ? options.parent
+        : Option.filter(options.parent, ({ _tag }) => _tag === "Span")
+      const [traceId, sampled] = decide(plan, options, parent)
+      const facts = { ...options, parent, traceId }
+      return sampled ? new RecordedSpan(facts, plan.valueLength, ended) : new QuietSpan(facts)
+    }
+  })
+
+const decide = (
+  { sampling }: Plan,
+  options: Options,
+  parent: Option.Option<Tracer.AnySpan>
+): readonly [traceId: string, sampled: boolean] => {
+  if (Option.isNone(parent)) {
+    const traceId = Hex.random(32)
+    return [traceId, options.sampled && isSampled(sampling, traceId, undefined)]
+  }
+  const traceId = parent.value.traceId.padStart(32, "0")
+  const isOurs = parent.value._tag === "Span"
+  return [traceId, isOurs ? options.sampled : isSampled(sampling, traceId, parent.value.sampled)]
+}
+
+class QuietSpan implements Tracer.Span {
+  readonly _tag = "Span"
+  readonly attributes: ReadonlyMap<string, unknown> = new Map()
+  readonly links: ReadonlyArray<Tracer.SpanLink> = []
+  readonly sampled: boolean = false
+  readonly name: string
+  readonly parent: Option.Option<Tracer.AnySpan>
+  readonly annotations: Context.Context<never>
+  readonly kind: Tracer.SpanKind
+  readonly traceId: string
+  status: Tracer.SpanStatus
+  #spanId: string | undefined
+
+  constructor(options: Facts) {
+    this.name = options.name
+    this.parent = options.parent
+    this.annotations = options.annotations
+    this.kind = options.kind
+    this.traceId = options.traceId
+    this.status = { _tag: "Started", startTime: options.startTime }
+  }
+
+  get spanId(): string {
+    this.#spanId ??= Hex.random(16)
+    return this.#spanId
+  }
+
+  end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {
+    if (this.status._tag === "Ended") return
+    this.status = { _tag: "Ended", startTime: this.status.startTime, endTime, exit }
+  }
+
+  attribute(_key: string, _value: unknown): void {}
+  event(_name: string, _startTime: bigint, _attributes?: Attributes): void {}
+  addLinks(_links: ReadonlyArray<Tracer.SpanLink>): void {}
+}
+
+/** Is not told of, whether it is sampled or not: what is below it, or written within it, is of its parent. */
+class HiddenSpan extends QuietSpan {
+  constructor(options: Options) {
+    const parent = Option.getOrUndefined(options.parent)
+    super({
+      ...options,
+      annotations: Context.add(options.annotations, Tracer.DisablePropagation, true),
+      traceId: parent?.traceId ?? Hex.random(32)
+    })
+  }
+
+  override get spanId(): string {
+    return Option.getOrUndefined(this.parent)?.spanId ?? super.spanId
+  }
+}
+
+class RecordedSpan extends QuietSpan {
+  override readonly attributes = new Map<string, unknown>()
+  override readonly links: Array<Tracer.SpanLink>
+  override readonly sampled = true
+  readonly #events: Array<SentSpan["events"][number]> = []
+  readonly #length: number
+  readonly #ended: (span: SentSpan, size: number) => void
+  readonly #dropped = { attributes: 0, events: 0, links: 0 }
+
+  constructor(options: Facts, length: number, ended: (span: SentSpan, size: number) => void) {
+    super(options)
+    this.links = options.links.slice(0, mostLinks)
+    this.#dropped.links = options.links.length - this.links.length
+    this.#length = length
+    this.#ended = ended
+  }
+
+  override attribute(key: string, value: unknown): void {
+    if (this.status._tag === "Ended") return
+    const told = this.kind === "server" ? serverAttribute(this.attributes, key, value) : { key, value }
+    if (told === undefined) return
+    if (this.attributes.size >= mostAttributes && !this.attributes.has(told.key)) {
+      this.#dropped.attributes += 1
+      return
+    }
+    this.attributes.set(told.key, told.value)
+  }
+
+  override event(name: string, startTime: bigint, attributes: Attributes = {}): void {
+    if (this.status._tag === "Ended") return
+    if (this.#events.length >= mostEvents) {
+      this.#dropped.events += 1
+      return
+    }
+    const fields = Object.entries(attributes).slice(0, mostAttributes)
+    this.#events.push({
+      name,
+      timeUnixNano: String(startTime),
+      attributes: fieldsOf(fields, this.#length),
+      droppedAttributesCount: 0
+    })
+  }
+
+  override addLinks(links: ReadonlyArray<Tracer.SpanLink>): void {
+    if (this.status._tag === "Ended") return
+    const taken = links.slice(0, mostLinks - this.links.length)
+    this.links.push(...taken)
+    this.#dropped.links += links.length - taken.length
+  }
+
+  override end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {
+    if (this.status._tag === "Ended") return
+    const { startTime } = this.status
+    super.end(endTime, exit)
+    const sent = this.#sent(startTime, endTime, exit)
+    this.#ended(sent, sizeOf(sent))
+  }
+
+  #sent(startTime: bigint, endTime: bigint, exit: Exit.Exit<unknown, unknown>): SentSpan {
+    const { failure, status } = outcomeOf(exit, this.#length)
+    const exception = failure === undefined ? [] : [exceptionAt(endTime, failure)]
+    return {
+      traceId: this.traceId,
+      spanId: this.spanId,
+      parentSpanId: Option.getOrUndefined(this.parent)?.spanId,
+      name: this.kind === "server" ? serverName(this.name, this.attributes) : this.name,
+      kind: kinds[this.kind],
+      startTimeUnixNano: String(startTime),
+      endTimeUnixNano: String(endTime),
+      attributes: fieldsOf(this.attributes, this.#length),
+      droppedAttributesCount: this.#dropped.attributes,
+      events: [...this.#events, ...exception],
+      droppedEventsCount: this.#dropped.events,
+      status,
+      links: this.links.map(({ attributes, span }) => ({
+        traceId: span.traceId.padStart(32, "0"),
+        spanId: span.spanId,
+        attributes: fieldsOf(Object.entries(attributes), this.#length),
+        droppedAttributesCount: 0
+      })),
+      droppedLinksCount: this.#dropped.links
+    }
+  }
+}
+
+const kinds = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const
+
+const exceptionAt = (time: bigint, attributes: Array<KeyValue>): SentSpan["events"][number] => ({
+  name: "exception",
+  timeUnixNano: String(time),
+  attributes,
+  droppedAttributesCount: 0
+})
+
+/** What was cancelled has no status; what went well has none either, which is for those to set who look at it later. */
+const outcomeOf = (
+  exit: Exit.Exit<unknown, unknown>,
+  length: number
+): { readonly status: SentSpan["status"]; readonly failure: Array<KeyValue> | undefined } => {
+  if (exit._tag === "Success" || Cause.hasInterruptsOnly(exit.cause)) {
+    return { status: { code: 0 }, failure: undefined }
+  }
+  const [error] = Cause.prettyErrors(exit.cause)
+  if (error === undefined) return { status: { code: 2 }, failure: undefined }
+  const failure = fieldsOf(
+    [
+      ["exception.type", error.name],
+      ["exception.message", error.message],
+      ["exception.stacktrace", error.stack ?? ""]
+    ],
+    length
+  )
+  return { status: { code: 2, message: error.message.slice(0, length) }, failure }
+}
+
+/** The spans of a batch, with what is said of the process. */
+export const traceDataOf = (
+  resource: TraceData["resourceSpans"][number]["resource"],
+  scope: TraceData["resourceSpans"][number]["scopeSpans"][number]["scope"],
+  spans: ReadonlyArray<SentSpan>
+): TraceData => ({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans: [...spans] }] }] })
