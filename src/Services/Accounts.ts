@@ -103,7 +103,7 @@ export class Accounts extends Context.Service<
         }
       })
       return Accounts.of({
-        execute: Effect.fn("Accounts.execute")((command) =>
+        execute: Effect.fn((command) =>
           transaction
             .atomically(actingAs({ system: "operator" })(perform(command)))
             .pipe(Effect.catchTag("AlreadyExists", ({ error }) => failed(error)))

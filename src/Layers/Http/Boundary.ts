@@ -91,6 +91,7 @@ export const layer = HttpRouter.middleware(
             const code = Exit.isSuccess(exit) ? exit.value.headers[errorCodeHeader] : undefined
             return Effect.all(
               [
+                told(facts),
                 // What was waited for on purpose is no slowness.
                 measure(request.method, status, millis - (facts.waitedMillis ?? 0)),
                 AccessLog.log(request, { status, code, millis }, facts),
@@ -107,6 +108,14 @@ export const layer = HttpRouter.middleware(
   }),
   { global: true }
 )
+
+/** To its span: by what it is found in the log and in the audit log, and who has asked. */
+const told = ({ address, requestId, workspaceId }: RequestFacts.RequestFacts) =>
+  Effect.annotateCurrentSpan({
+    "agentd.request.id": requestId,
+    ...(workspaceId !== undefined && { "agentd.workspace.id": maskTokens(workspaceId) }),
+    ...(address !== undefined && { "client.address": address })
+  })
 
 /** Of a request whose client went away before its answer began, as proxies write it. */
 const goneStatus = 499

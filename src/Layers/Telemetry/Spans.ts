@@ -30,15 +30,17 @@ const mostLinks = 128
 export const makeTracer = (plan: Plan, ended: (span: SentSpan, size: number) => void): Tracer.Tracer =>
   Tracer.make({
     span: (options) => {
-      if (!plan.sqlSpans && options.name.startsWith("sql.")) return new HiddenSpan(options)
+      if (!plan.sqlSpans && isOfDatabase(options.name)) return new HiddenSpan(options)
       const parent = plan.propagation
         ? options.parent
         : Option.filter(options.parent, ({ _tag }) => _tag === "Span")
       const [traceId, sampled] = decide(plan, options, parent)
       const facts = { ...options, parent, traceId }
-      return sampled ? new RecordedSpan(facts, plan.valueLength, ended) : new QuietSpan(facts)
+      return sampled ? new RecordedSpan(facts, plan, ended) : new QuietSpan(facts)
     }
   })
+
+const isOfDatabase = (name: string): boolean => /^(sql\.|Migrator )/u.test(name)
 
 const decide = (
   { sampling }: Plan,
@@ -113,19 +115,28 @@ class RecordedSpan extends QuietSpan {
   override readonly sampled = true
   readonly #events: Array<SentSpan["events"][number]> = []
   readonly #length: number
+  readonly #isSqlTold: boolean
+  #isTold = true
   readonly #ended: (span: SentSpan, size: number) => void
   readonly #dropped = { attributes: 0, events: 0, links: 0 }
 
-  constructor(options: Facts, length: number, ended: (span: SentSpan, size: number) => void) {
+  constructor(
+    options: Facts,
+    { sqlSpans, valueLength }: Plan,
+    ended: (span: SentSpan, size: number) => void
+  ) {
     super(options)
+    this.#isSqlTold = sqlSpans
     this.links = options.links.slice(0, mostLinks)
     this.#dropped.links = options.links.length - this.links.length
-    this.#length = length
+    this.#length = valueLength
     this.#ended = ended
   }
 
   override attribute(key: string, value: unknown): void {
     if (this.status._tag === "Ended") return
+    // Of a statement nothing else says what it is. Nothing is below it.
+    if (key === "db.system.name" && !this.#isSqlTold) this.#isTold = false
     const told = this.kind === "server" ? serverAttribute(this.attributes, key, value) : { key, value }
     if (told === undefined) return
     if (this.attributes.size >= mostAttributes && !this.attributes.has(told.key)) {
@@ -161,6 +172,7 @@ class RecordedSpan extends QuietSpan {
     if (this.status._tag === "Ended") return
     const { startTime } = this.status
     super.end(endTime, exit)
+    if (!this.#isTold) return
     const sent = this.#sent(startTime, endTime, exit)
     this.#ended(sent, sizeOf(sent))
   }
