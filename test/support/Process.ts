@@ -19,7 +19,7 @@ export interface Server {
 
 const environment = (env: Readonly<Record<string, string>>): NodeJS.ProcessEnv => {
   const own = Object.entries(process.env).filter(
-    ([name]) => !/^(DATABASE_URL|(OPENAI|ANTHROPIC|GOOGLE|AGENTD)_.*)$/.test(name)
+    ([name]) => !/^(DATABASE_URL|(OPENAI|ANTHROPIC|GOOGLE|AGENTD|OTEL)_.*)$/.test(name)
   )
   const patient = { AGENTD_DATABASE_TIMEOUT_SECONDS: "120", AGENTD_ENV_FILE: "/dev/null" }
   return { ...Object.fromEntries(own), PORT: "0", NODE_NO_WARNINGS: "1", ...patient, ...env }

@@ -60,10 +60,11 @@ export const make = <Item>(options: Options<Item>) =>
       }
     })
 
+    /** What is a batch, or when closing all; whether there is sense in more. */
     const sendAll = Effect.gen(function* () {
       do {
         const items = waiting.take()
-        if (items.length === 0) return
+        if (items.length === 0) return true
         sending = items.length
         const isTaken = yield* Effect.catchDefect(send(items), () => {
           losses.count(items.length, "it can't be written")
@@ -71,18 +72,20 @@ export const make = <Item>(options: Options<Item>) =>
         })
         sending = 0
         yield* losses.tell
-        if (!isTaken && isClosing.isOpen()) return
+        if (!isTaken && isClosing.isOpen()) return false
       } while (waiting.isBatch() || isClosing.isOpen())
+      return true
     })
 
     const work = Effect.gen(function* () {
-      while (!isClosing.isOpen()) {
+      let goesOn = true
+      while (goesOn && !isClosing.isOpen()) {
         yield* Effect.timeoutOption(isDue.await, batching.delayMillis)
         isDue.closeUnsafe()
-        yield* sendAll
+        goesOn = yield* sendAll
         yield* losses.tell
       }
-      yield* sendAll
+      if (goesOn) yield* sendAll
     })
 
     const worker = yield* Effect.forkDetach(Effect.interruptible(work))
