@@ -13,8 +13,6 @@ import { type SettingName, settings } from "../Schemas/SettingsTable.ts"
 import { Settings } from "../Services/Settings.ts"
 import { choice, flag, time, whole, word } from "./Settings/Readers.ts"
 
-export { telemetry } from "./Settings/Telemetry.ts"
-
 const networks = (name: SettingName) =>
   word(name).pipe(
     Config.map((value) => Networks.parse(value) ?? Networks.none),

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Environment from "../../src/Layers/Environment.ts"
 import { sentenceOf } from "../../src/Layers/Runtime.ts"
-import { telemetry } from "../../src/Layers/Settings.ts"
+import { telemetry } from "../../src/Layers/Settings/Telemetry.ts"
 
 const read = (environment: Readonly<Record<string, string>>) =>
   Effect.provide(telemetry, Environment.layer(environment))

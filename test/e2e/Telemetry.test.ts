@@ -1,6 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Collector, isInstalled, type Mood, needed, startCollector } from "../support/Collector.ts"
-import { makeClient, makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import { makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
 import { until } from "../support/Until.ts"
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
@@ -33,8 +33,8 @@ const serve = (env: (collector: Collector) => Readonly<Record<string, string>>) 
     server: () => server,
     token: () => readCredentials(dataDir.path).token,
     workspaceId: () => readCredentials(dataDir.path).workspaceId,
-    client: () => makeClient(server.baseUrl, readCredentials(dataDir.path).token),
     ask,
+    agents: () => `/api/agents?workspaceId=${readCredentials(dataDir.path).workspaceId}`,
     page: async () => (await ask("/metrics")).text()
   }
 }
@@ -66,8 +66,7 @@ for (const protocol of protocols) {
         .find((span) => span.fields["agentd.request.id"] === id)
 
     it("is the span of a request, below that of who has asked", async () => {
-      const query = `workspaceId=${service.workspaceId()}`
-      const answer = await service.ask(`/api/agents?${query}`, {
+      const answer = await service.ask(service.agents(), {
         traceparent: `00-${traceId}-${parentId}-01`,
         "x-request-id": "traced"
       })
@@ -112,7 +111,7 @@ for (const protocol of protocols) {
     it("is neither a statement of the database nor a look at the health of the service", async () => {
       await service.ask("/health/ready")
       await service.page()
-      await service.ask("/api/session", { "x-request-id": "after" })
+      await service.ask(service.agents(), { "x-request-id": "after" })
       await until(() => spanOf("after") !== undefined, "the span is there")
       const names = new Set(
         service
@@ -124,11 +123,11 @@ for (const protocol of protocols) {
     })
 
     it("is not what the caller has not sampled", async () => {
-      await service.ask("/api/session", {
+      await service.ask(service.agents(), {
         traceparent: `00-${traceId.replace("0a", "0b")}-${parentId}-00`,
         "x-request-id": "unsampled"
       })
-      await service.ask("/api/session", { "x-request-id": "sampled" })
+      await service.ask(service.agents(), { "x-request-id": "sampled" })
       await until(() => spanOf("sampled") !== undefined, "the span is there")
       assert.isUndefined(spanOf("unsampled"))
     })
@@ -211,7 +210,7 @@ describe.skipIf(!isInstalled)(`a collector that does not take what it is sent ($
       }
       service.collector().set(mood)
       await until(async () => {
-        const answers = await Promise.all(Array.from({ length: 10 }, () => service.ask("/api/session")))
+        const answers = await Promise.all(Array.from({ length: 10 }, () => service.ask(service.agents())))
         for (const { status } of answers) assert.strictEqual(status, 200)
         return (
           (await dropped("traces")) > before.traces &&
@@ -234,7 +233,7 @@ describe.skipIf(!isInstalled)(`a collector that does not take what it is sent ($
   it("gets what follows as soon as it takes it", async () => {
     service.collector().set("takes")
     await until(async () => {
-      await service.ask("/api/session", { "x-request-id": "again" })
+      await service.ask(service.agents(), { "x-request-id": "again" })
       return service
         .collector()
         .spans()
@@ -244,7 +243,7 @@ describe.skipIf(!isInstalled)(`a collector that does not take what it is sent ($
 
   it("does not hold up the end of the service", async () => {
     service.collector().set("silent")
-    await service.ask("/api/session")
+    await service.ask(service.agents())
     assert.strictEqual(await service.server().stop("SIGTERM"), 0)
   })
 })
@@ -257,7 +256,7 @@ describe("a service that is to tell nothing", () => {
   }))
 
   it("sends nothing, also at its end", async () => {
-    assert.strictEqual((await service.ask("/api/session")).status, 200)
+    assert.strictEqual((await service.ask(service.agents())).status, 200)
     assert.notInclude(await service.page(), "telemetry_dropped")
     assert.strictEqual(await service.server().stop("SIGTERM"), 0)
     assert.deepStrictEqual(service.collector().got, [])

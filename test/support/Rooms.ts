@@ -143,7 +143,7 @@ const rooms: ReadonlyArray<Room> = [
     knows: (target) =>
       within("Schemas")(target) ||
       files(
-        "Layers/Settings.ts",
+        "Layers/Settings/Telemetry.ts",
         "Services/CurrentTime.ts",
         "Services/DatabaseGauges.ts",
         "Services/Metrics.ts",

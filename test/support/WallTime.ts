@@ -5,6 +5,7 @@ export const allowed: ReadonlyMap<string, string> = new Map([
   ["Layers/Tools/Builtin.ts", "the tool that tells models what time it is"],
   ["Services/CurrentTime.ts", "the one place that others ask: `now`"],
   ["Layers/Inference/ModelStream.ts", "a provider may say a date until which it wants no request"],
+  ["Layers/Telemetry/Post.ts", "a collector may say a date until which it wants no request"],
   ["Layers/Repo/InMemory/ApprovalRepo.ts", "the clock of this store"],
   ["Layers/Repo/InMemory/ApprovalRepo/Decisions.ts", "the clock of this store, by which approvals expire"],
   ["Layers/Repo/InMemory/CronFireRepo.ts", "the clock of this store, by which slots are forgotten"]
