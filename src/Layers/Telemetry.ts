@@ -10,6 +10,7 @@ import { DatabaseGauges } from "../Services/DatabaseGauges.ts"
 import { Settings } from "../Services/Settings.ts"
 import { Telemetry } from "../Services/Telemetry.ts"
 import { telemetry } from "./Settings/Telemetry.ts"
+import { Ending } from "./Telemetry/Ending.ts"
 import { logsDataOf, makeLogger, type SentLine } from "./Telemetry/Logs.ts"
 import * as Metrics from "./Telemetry/Metrics.ts"
 import * as Post from "./Telemetry/Post.ts"
@@ -17,16 +18,14 @@ import * as Queue from "./Telemetry/Queue.ts"
 import * as Resource from "./Telemetry/Resource.ts"
 import { makeTracer, type SentSpan, traceDataOf } from "./Telemetry/Spans.ts"
 
-/** For what waits when the service stops, at most; and no longer than all else has. */
-const mostFlushMillis = 3_000
-
 /** Asked again and again by machines, about the process and not about anybody's work. */
 const isWatching = /^\/+(health\/|metrics(\?|$))/iu
 
 const self = Effect.gen(function* () {
-  const { drainMillis, worker } = yield* Settings
+  const { worker } = yield* Settings
+  const { leftMillis } = yield* Ending
   const plan = yield* telemetry
-  return { plan, resource: Resource.make(plan, worker), flushMillis: Math.min(mostFlushMillis, drainMillis) }
+  return { plan, resource: Resource.make(plan, worker), leftMillis }
 })
 
 const serializationOf = ({ protocol }: Destination) =>
@@ -37,7 +36,7 @@ const serializationOf = ({ protocol }: Destination) =>
 /** With it spans are made, and told; without a collector for them it is empty, and none is. */
 const layerTraces = Layer.unwrap(
   Effect.gen(function* () {
-    const { flushMillis, plan, resource } = yield* self
+    const { leftMillis, plan, resource } = yield* self
     const destination = plan.destinations.traces
     if (destination === undefined) return Layer.empty
     const serialization = yield* serializationOf(destination)
@@ -48,7 +47,7 @@ const layerTraces = Layer.unwrap(
         batching: plan.spans,
         encode: (spans) => serialization.traces(traceDataOf(resource, Resource.scope, spans)),
         post: Post.make(destination),
-        flushMillis
+        leftMillis
       })
       return makeTracer(plan, queue.push)
     })
@@ -64,7 +63,7 @@ const layerTraces = Layer.unwrap(
 /** Beside standard error, which gets its lines as before. */
 const layerLogs = Layer.unwrap(
   Effect.gen(function* () {
-    const { flushMillis, plan, resource } = yield* self
+    const { leftMillis, plan, resource } = yield* self
     const destination = plan.destinations.logs
     if (destination === undefined) return Layer.empty
     const serialization = yield* serializationOf(destination)
@@ -74,7 +73,7 @@ const layerLogs = Layer.unwrap(
         batching: plan.logs,
         encode: (lines) => serialization.logs(logsDataOf(resource, Resource.scope, lines)),
         post: Post.make(destination),
-        flushMillis
+        leftMillis
       })
       return makeLogger(plan.valueLength, queue.push)
     })
@@ -87,12 +86,12 @@ const layerLogs = Layer.unwrap(
  * with none, nothing is made and nothing runs. Sent from below all of that: what is told of sending goes to standard
  * error alone.
  */
-export const layer = Layer.merge(layerTraces, layerLogs)
+export const layer = Layer.merge(layerTraces, layerLogs).pipe(Layer.provideMerge(Ending.layer))
 
 /** Metrics, which are looked up as for `/metrics`. */
 export const layerMetrics = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { flushMillis, plan, resource } = yield* self
+    const { leftMillis, plan, resource } = yield* self
     const destination = plan.destinations.metrics
     if (destination === undefined) return
     const { refresh } = yield* DatabaseGauges
@@ -103,7 +102,7 @@ export const layerMetrics = Layer.effectDiscard(
       serialize: serialization.metrics,
       post: Post.make(destination),
       refresh,
-      flushMillis
+      leftMillis
     })
   })
 )

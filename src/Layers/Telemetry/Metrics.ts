@@ -47,7 +47,7 @@ interface Options {
   /** Brings up to date what is only known to those who ask. */
   readonly refresh: Effect.Effect<void>
   /** How long the last of them may be sent when the scope closes. */
-  readonly flushMillis: number
+  readonly leftMillis: Effect.Effect<number>
 }
 
 const unused = () => {
@@ -58,7 +58,7 @@ const unused = () => {
  * Sends what `/metrics` shows, under the same names, once in an interval and when the scope closes: sums since the
  * start (cumulative), so that what the collector misses it learns with the next. One request at a time, tried once.
  */
-export const run = ({ flushMillis, intervalMillis, post, refresh, resource, serialize }: Options) =>
+export const run = ({ intervalMillis, leftMillis, post, refresh, resource, serialize }: Options) =>
   Effect.gen(function* () {
     const losses = yield* Losses.make("metrics")
     let isOver = false
@@ -96,9 +96,9 @@ export const run = ({ flushMillis, intervalMillis, post, refresh, resource, seri
       Effect.forkScoped
     )
     yield* Effect.addFinalizer(() =>
-      flusher.flush.pipe(
-        Effect.interruptible,
-        Effect.timeoutOption(flushMillis),
+      Effect.flatMap(leftMillis, (left) =>
+        Effect.timeoutOption(Effect.interruptible(flusher.flush), left)
+      ).pipe(
         Effect.andThen(
           Effect.sync(() => {
             isOver = true

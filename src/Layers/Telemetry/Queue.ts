@@ -25,7 +25,7 @@ interface Options<Item> {
   readonly encode: (items: ReadonlyArray<Item>) => HttpBody.HttpBody
   readonly post: (body: HttpBody.HttpBody) => Effect.Effect<Answer>
   /** How long what still waits may be sent when the scope closes. */
-  readonly flushMillis: number
+  readonly leftMillis: Effect.Effect<number>
 }
 
 /**
@@ -36,7 +36,7 @@ interface Options<Item> {
  */
 export const make = <Item>(options: Options<Item>) =>
   Effect.gen(function* () {
-    const { batching, encode, flushMillis, post, signal } = options
+    const { batching, encode, leftMillis, post, signal } = options
     const losses = yield* Losses.make(signal)
     const isDue = Latch.makeUnsafe(false)
     const isClosing = Latch.makeUnsafe(false)
@@ -93,7 +93,7 @@ export const make = <Item>(options: Options<Item>) =>
       Effect.fnUntraced(function* () {
         isClosing.openUnsafe()
         isDue.openUnsafe()
-        yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(worker)), flushMillis)
+        yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(worker)), yield* leftMillis)
         yield* Fiber.interrupt(worker)
         losses.count(waiting.count() + sending, "the service has stopped")
         yield* losses.tell

@@ -29,7 +29,7 @@ const make = Effect.fnUntraced(function* (
         sent.push(body._tag === "Uint8Array" ? Buffer.from(body.body).toString() : "")
         return answers[Math.min(sent.length, answers.length) - 1] ?? Effect.succeed(taken)
       }),
-    flushMillis: 3000
+    leftMillis: Effect.succeed(3000)
   }).pipe(Scope.provide(scope))
   const { count } = yield* Metric.value(Metric.withAttributes(telemetryDropped, { signal: "traces" }))
   return {
