@@ -163,7 +163,8 @@ export const planBacklog = (
 export const runOfJob = (
   job: Pick<DueJob, "id" | "workspaceId" | "projectId" | "agentId" | "prompt" | "policy" | "agentPolicy">,
   id: RunId,
-  at: Date
+  at: Date,
+  traceparent: string | null = null
 ): StoredRun =>
   newRun({
     id,
@@ -173,5 +174,6 @@ export const runOfJob = (
     cronJobId: job.id,
     prompt: job.prompt,
     ...resolvePolicy({ job: job.policy, agent: job.agentPolicy }),
+    traceparent,
     createdAt: at
   })

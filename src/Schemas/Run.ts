@@ -105,6 +105,11 @@ export const StoredRun = Schema.Struct({
   errorCode: Schema.NullOr(Schema.String),
   /** The model of the latest execution that had an answer: each asks one, the choice of which is made anew. */
   answeredBy: Schema.NullOr(AnsweringModel),
+  /**
+   * In which trace it was made (W3C Trace Context), and so is executed: that of the request or slot, or else what its
+   * caller said. Null: in none.
+   */
+  traceparent: Schema.NullOr(Schema.String),
   attempts: Schema.Int,
   /** Counts the executions that owned the run: only the latest may write. */
   epoch: Schema.Int,
@@ -161,6 +166,7 @@ export const unstarted = {
   error: null,
   errorCode: null,
   answeredBy: null,
+  traceparent: null,
   attempts: 0,
   epoch: 0,
   usage: noUsage,
@@ -188,6 +194,7 @@ export const newRun = (
         | "connectorIds"
         | "notBefore"
         | "policy"
+        | "traceparent"
       >
     >
 ): StoredRun => ({
@@ -214,6 +221,7 @@ export const runOfTask = (
     readonly id: RunId
     readonly agent: Pick<StoredAgent, "id" | "policy"> | null
     readonly at: Date
+    readonly traceparent?: string | null
   }
 ): StoredRun =>
   newRun({
@@ -222,6 +230,7 @@ export const runOfTask = (
     projectId: input.projectId ?? null,
     prompt: input.prompt,
     createdAt: given.at,
+    traceparent: given.traceparent ?? null,
     agentId: given.agent?.id ?? null,
     ...resolvePolicy({ own: input, agent: given.agent?.policy ?? null }),
     selectedProvider: input.selectedProvider ?? null,

@@ -30,6 +30,7 @@ export const newTurn = (given: {
     readonly conversation: ConversationId
   }
   readonly at: Date
+  readonly traceparent?: string | null
 }): NewTurn => {
   const { agent, at, existing, ids, input } = given
   const message: Message = { id: ids.message, role: "USER", content: input.content, createdAt: at }
@@ -54,6 +55,7 @@ export const newTurn = (given: {
     turn: { conversationId: conversation.id, replyId: ids.reply },
     ...resolvePolicy({ own: { autonomyLevel: input.autonomyLevel }, agent: agent?.policy ?? null }),
     providerKeyId: input.providerKeyId ?? null,
+    traceparent: given.traceparent ?? null,
     createdAt: at
   })
   const first: NumberedEvent = {

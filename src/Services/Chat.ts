@@ -45,6 +45,7 @@ import { continued } from "./Relay.ts"
 import * as RequestFacts from "./RequestFacts.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
+import * as Telemetry from "./Telemetry.ts"
 
 /** Which messages of a conversation. */
 interface MessagesQuery {
@@ -136,7 +137,8 @@ export class Chat extends Context.Service<
             reply: yield* ids.make<MessageId>("message"),
             conversation: yield* ids.make<ConversationId>("conversation")
           },
-          at: yield* now
+          at: yield* now,
+          traceparent: yield* Telemetry.traceparent
         })
         const { first, run } = turn
         const follow = (after: number) => runEvents.follow(run.id, after)

@@ -52,6 +52,7 @@ import { RunJournal } from "./RunJournal.ts"
 import { type RunFilter, RunRepo } from "./RunRepo.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
+import * as Telemetry from "./Telemetry.ts"
 
 /** What a caller does with tasks and runs (specification, Tasks and runs). */
 export class Runs extends Context.Service<
@@ -167,7 +168,8 @@ export class Runs extends Context.Service<
           const problem = runAtProblem(input, at)
           if (problem !== undefined) return yield* new InvalidInput({ error: problem })
           const id = yield* ids.make<RunId>("run")
-          const run = runOfTask(input, { id, agent, at })
+          const traceparent = yield* Telemetry.traceparent
+          const run = runOfTask(input, { id, agent, at, traceparent })
           return yield* orUnknown(submit(run, audited("run.create", run)))
         }),
         createOfJob: Effect.fn("Runs.createOfJob")((user, id) =>
@@ -240,7 +242,8 @@ const makeOfJob = Effect.gen(function* () {
     const { agent } = yield* references.resolve(job.workspaceId, { agentId: job.agentId })
     yield* Effect.fromResult(requireActive(agent))
     const agentPolicy = agent?.policy ?? null
-    return runOfJob({ ...job, agentPolicy }, yield* ids.make<RunId>("run"), yield* now)
+    const runId = yield* ids.make<RunId>("run")
+    return runOfJob({ ...job, agentPolicy }, runId, yield* now, yield* Telemetry.traceparent)
   })
 })
 

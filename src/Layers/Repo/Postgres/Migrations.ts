@@ -40,6 +40,7 @@ import * as Webhooks from "./migrations/0035_webhooks.ts"
 import * as WebhookDeliveries from "./migrations/0036_webhook_deliveries.ts"
 import * as ReachedBudgets from "./migrations/0037_reached_budgets.ts"
 import * as WebhookHappenings from "./migrations/0037_webhook_happenings.ts"
+import * as Traces from "./migrations/0038_traces.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -85,7 +86,8 @@ const migrations = {
   "0034_cron_backfills": migration(CronBackfills.statements),
   "0035_webhooks": migration(Webhooks.statements),
   "0036_webhook_deliveries": migration(WebhookDeliveries.statements),
-  "0037_webhook_happenings": migration([...WebhookHappenings.statements, ...ReachedBudgets.statements])
+  "0037_webhook_happenings": migration([...WebhookHappenings.statements, ...ReachedBudgets.statements]),
+  "0038_traces": migration(Traces.statements)
 }
 
 /** The number of the last one. */
