@@ -146,6 +146,7 @@ export class Chat extends Context.Service<
         yield* live.offer(first)
         const isHere = yield* engine.submit(run, (start) => store(turn, existing, start), live)
         yield* RequestFacts.tell({ turnId: run.id })
+        yield* Telemetry.annotate(() => ({ "agentd.run.id": run.id }))
         return isHere ? lived(live.stream, follow) : follow(0)
       })
 

@@ -152,10 +152,9 @@ export class Runs extends Context.Service<
         Effect.map(journals.steps(run.id), (steps) => toRunDetail(run, steps))
 
       const submit = (run: StoredRun, withEntry: ReturnType<typeof audited>) =>
-        Effect.as(
-          engine.submit(run, (start) => withEntry(repo.insert(run, start, [], quotas.pendingRuns))),
-          toRun(run)
-        )
+        engine
+          .submit(run, (start) => withEntry(repo.insert(run, start, [], quotas.pendingRuns)))
+          .pipe(Effect.tap(Telemetry.annotate(() => ({ "agentd.run.id": run.id }))), Effect.as(toRun(run)))
 
       return Runs.of({
         create: Effect.fnUntraced(function* (user, input) {

@@ -71,6 +71,22 @@ export const within =
       : Effect.provideService(effect, Tracer.ParentSpan, Tracer.externalSpan(context))
   }
 
+/**
+ * What answers a request: in the trace of its span, which is given `attributes`, or where no spans are made in the one
+ * that its caller says.
+ */
+export const answering =
+  (given: { readonly traceparent: string | undefined; readonly attributes: Attributes }) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.withFiber((fiber) => {
+      const { propagation, tracing } = fiber.getRef(Telemetry)
+      if (!tracing) return propagation ? within(given.traceparent)(effect) : effect
+      const span = spanOf(fiber)
+      if (span === undefined) return effect
+      put(span, given.attributes)
+      return Effect.annotateLogs(effect, { traceId: span.traceId, spanId: span.spanId })
+    })
+
 const put = (span: Tracer.Span, attributes: Attributes): void => {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== undefined && value !== null) span.attribute(name, value)

@@ -20,6 +20,7 @@ import { Ids } from "../../Services/Ids.ts"
 import * as Metrics from "../../Services/Metrics.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
 import { Settings } from "../../Services/Settings.ts"
+import * as Telemetry from "../../Services/Telemetry.ts"
 import * as AccessLog from "./AccessLog.ts"
 import * as Admission from "./Admission.ts"
 import { problemResponse } from "./Problems.ts"
@@ -102,7 +103,11 @@ export const layer = HttpRouter.middleware(
           }),
           Effect.provideService(RequestFacts.CurrentRequest, facts),
           Effect.provideService(HttpServerRequest, request),
-          Effect.annotateLogs({ requestId })
+          Effect.annotateLogs({ requestId }),
+          Telemetry.answering({
+            traceparent: request.headers.traceparent,
+            attributes: { "agentd.request.id": requestId }
+          })
         )
       }).pipe(DatabaseWait.together, compressed, Effect.provideService(HttpPlatform, platform))
   }),

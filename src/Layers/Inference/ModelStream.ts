@@ -9,11 +9,13 @@ import * as Result from "effect/Result"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { secretsOfAddress } from "../../Schemas/ConnectorSecrets.ts"
+import * as GenAi from "../../Schemas/GenAi.ts"
 import type { InferenceError, InferenceEvent, InferenceRequest } from "../../Schemas/Inference.ts"
 import type { Thinker } from "../../Schemas/Reasoning.ts"
 import { makeScrubber } from "../../Schemas/Scrub.ts"
 import { wireNames } from "../../Schemas/WireName.ts"
 import type { Asking } from "../../Services/Inference.ts"
+import * as Telemetry from "../../Services/Telemetry.ts"
 import { makeBatches, readAll } from "./Batches.ts"
 import { type Failure, failureOf } from "./Failures.ts"
 import { makeWatch } from "./Liveness.ts"
@@ -21,7 +23,7 @@ import { metered } from "./Metered.ts"
 import { brings, cutOff, makeReading, noAnswer } from "./Parts.ts"
 import { makePlainText } from "./PlainText.ts"
 import { type Asked, toCallOptions } from "./Prompt.ts"
-import { type Connection, dialectOf, languageModel, outputLimitOf } from "./Provider.ts"
+import { baseUrlOf, type Connection, dialectOf, languageModel, outputLimitOf } from "./Provider.ts"
 import { scrubbed } from "./Scrubbed.ts"
 
 const retries = 3
@@ -112,6 +114,7 @@ const connect = Effect.fnUntraced(function* <E>(given: Attempt, asking: Asking<E
     if (Result.isSuccess(opened)) return opened.success
     yield* Scope.close(scope, Exit.void)
     const { failure } = opened
+    yield* Telemetry.annotate(() => ({ "agentd.tries": attempt + 1 }))
     if (asking !== undefined) yield* asking.failed(failure.isUnasked === true)
     if (missesThoughts(failure, asked)) {
       asked = { ...asked, needsThoughts: true }
@@ -157,7 +160,10 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
   const batches = makeBatches()
   const { dialect, names, thinker } = asked
   const take = makeReading({ thinker, tool: names.tool, failed, hasBegun: () => hasBegun })
+  const note = yield* Telemetry.noting
+  note?.(toldOf(connection, asked))
   const tell = (part: LanguageModelV4StreamPart): Failure | undefined => {
+    if (note !== undefined) noteOf(part, scrubber.text, note)
     const events = take(part)
     if (brings(part)) watch.carried()
     if ("isRetryable" in events) return events
@@ -172,8 +178,13 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
 
   const fetch = metered(connection.fetch, { heard: watch.heard, plain })
   const model = yield* ask(() => languageModel({ ...connection, fetch }))
+  const traceparent = yield* Telemetry.outgoing
   const { stream } = yield* ask(() =>
-    model.doStream({ ...toCallOptions(request, asked), abortSignal: controller.signal })
+    model.doStream({
+      ...toCallOptions(request, asked),
+      abortSignal: controller.signal,
+      ...(traceparent !== null && { headers: { traceparent } })
+    })
   )
   reader = stream.getReader()
   readAll(reader, batches, {
@@ -209,6 +220,20 @@ const scrubberOf = ({ apiKey, baseUrl }: Connection) =>
     ...(apiKey === null ? [] : [Redacted.value(apiKey)]),
     ...(baseUrl === null ? [] : secretsOfAddress(baseUrl))
   ])
+
+/** What the span of a question says of where it is asked. */
+const toldOf = (connection: Connection, { maxOutputTokens }: Asked) =>
+  GenAi.asked({ address: baseUrlOf(connection), maxOutputTokens })
+
+/** What it says of the answer. */
+const noteOf = (
+  part: LanguageModelV4StreamPart,
+  scrub: (text: string) => string,
+  note: (attributes: GenAi.Attributes) => void
+): void => {
+  if (part.type === "response-metadata") note(GenAi.responded({ id: part.id, model: part.modelId }, scrub))
+  if (part.type === "finish") note(GenAi.responded({ finishReason: part.finishReason }, scrub))
+}
 
 const isTold = (event: InferenceEvent): boolean =>
   event.type === "text" ? event.delta !== "" : event.type !== "reasoning"

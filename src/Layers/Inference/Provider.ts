@@ -22,7 +22,8 @@ const homes = {
 /** The version path of each protocol, for base URLs that are a host alone. */
 const versions = { openai: "/v1", anthropic: "/v1", google: "/v1beta", "openai-compatible": "/v1" } as const
 
-const baseUrlOf = ({ baseUrl, provider }: Connection): string => {
+/** Where it is asked. */
+export const baseUrlOf = ({ baseUrl, provider }: Connection): string => {
   if (baseUrl === null) return provider === "openai-compatible" ? "" : homes[provider]
   const trimmed = baseUrl.replace(/\/+$/u, "")
   return new URL(trimmed).pathname === "/" ? `${trimmed}${versions[provider]}` : trimmed

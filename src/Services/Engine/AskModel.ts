@@ -13,6 +13,7 @@ import { whileOurs } from "../Lease.ts"
 import type { SettingsShape } from "../Settings.ts"
 import { CallBudget, type NotBegun } from "./CallBudget.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
+import * as Spans from "./Spans.ts"
 
 interface Question<E> {
   /** Looked up when it is asked. */
@@ -71,7 +72,8 @@ export const askModel = Effect.fnUntraced(function* <E>(
       Effect.as(undefined),
       Effect.catchTag("InferenceError", (failure) =>
         failure.reason === "truncated" ? Effect.succeed(failure.error) : Effect.fail(failure)
-      )
+      ),
+      Spans.asking(asked, question.request, answer.result)
     )
   const broken = yield* budget.during(question, isCounted, call)
   const rest = answer.rest()

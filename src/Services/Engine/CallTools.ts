@@ -14,6 +14,7 @@ import { withinLimit } from "./CallLimit.ts"
 import { allowed, brokenOff, callTool, type Permission } from "./CallTool.ts"
 import { unlessDraining } from "./Draining.ts"
 import type { ExecutionLog } from "./ExecutionLog.ts"
+import * as Spans from "./Spans.ts"
 import { type Steps, step } from "./Step.ts"
 import type { Toolbox } from "./Toolbox.ts"
 import type { AwaitTool } from "./ToolWait.ts"
@@ -100,7 +101,7 @@ export const callTools = Effect.fnUntraced(function* (
         millis: toolTimeoutMillis,
         name: call.name
       })
-        .pipe(places.withPermits(1), awaitTool)
+        .pipe(Spans.calling(call, destination), places.withPermits(1), awaitTool)
         .pipe(Effect.provideService(IdempotencyKey, `${key}/${call.id}`))
     )
     yield* telling.answer(position, performed.result)

@@ -26,6 +26,7 @@ import type { EventListener } from "./LiveEvents.ts"
 import * as Park from "./Park.ts"
 import { patiently } from "./Patience.ts"
 import * as Permissions from "./Permissions.ts"
+import * as Spans from "./Spans.ts"
 import { accessOf } from "./Toolbox.ts"
 
 /** The work of a run, from its prompt to its stored end: it is performed, then parked or finished. */
@@ -74,11 +75,13 @@ export class Work extends Context.Service<
             )
           )
         )
+        yield* Spans.executed(ending, log.usage)
         return ending === parked || ending === brokenOff ? ending : yield* finish(run, ending, log)
       })
 
       return Work.of({
-        execute: (run, listener) => actingAs({ system: run.id })(execute(run, listener))
+        execute: (run, listener) =>
+          execute(run, listener).pipe(Spans.execution(run), actingAs({ system: run.id }))
       })
     })
   )
@@ -128,6 +131,7 @@ const makePerform = Effect.gen(function* () {
 
   const lookUp = Effect.fnUntraced(function* (run: StoredRun) {
     const agent = run.agentId === null ? null : Option.getOrNull(yield* agents.find(run.agentId))
+    yield* Spans.agentFound(agent)
     return {
       request: {
         choice: modelChoice(run.workspaceId, agent, run),

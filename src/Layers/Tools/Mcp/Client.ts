@@ -5,6 +5,7 @@ import type * as McpSchema from "effect/ai/McpSchema"
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -15,6 +16,7 @@ import { type Scrub, scrubJson } from "../../../Schemas/Scrub.ts"
 import { cut } from "../../../Schemas/Text.ts"
 import { monotonicMillis } from "../../../Services/CurrentTime.ts"
 import { whileOurs } from "../../../Services/Lease.ts"
+import { outgoing } from "../../../Services/Telemetry.ts"
 import { IdempotencyKey } from "../../../Services/ToolSource.ts"
 import { failureOf, isOtherVersion } from "./Errors.ts"
 import { McpFailure } from "./Failure.ts"
@@ -78,7 +80,7 @@ export const connect = Effect.fnUntraced(function* (options: {
       Layer.provide(
         Layer.mergeAll(
           Layer.succeed(FetchHttpClient.Fetch, fetch),
-          // No spans: they would carry the address, and a trace header would leave the house.
+          // No spans of its own: they would carry the address. The one of the call is told below.
           Layer.succeed(HttpClient.TracerDisabledWhen, () => true)
         )
       )
@@ -86,7 +88,11 @@ export const connect = Effect.fnUntraced(function* (options: {
   )
   const attempt = (protocol: (typeof protocols)[number]) =>
     Effect.gen(function* () {
-      const transport = yield* McpClient.http({ ...server, protocol, maxMessageBytes })
+      const transport = yield* Effect.provideServiceEffect(
+        McpClient.http({ ...server, protocol, maxMessageBytes }),
+        HttpClient.HttpClient,
+        Effect.map(HttpClient.HttpClient, traced)
+      )
       const reader = readable(transport, server.connectorId, scrub)
       const client = yield* McpClient.make({ name: "agentd", version: "1" }).pipe(
         Effect.provideService(McpClient.Transport, reader.transport)
@@ -165,12 +171,30 @@ const firstOf = <A, R>(
   return others.length === 0 ? attempt : attempt.pipe(Effect.catchIf(isOtherVersion, () => firstOf(others)))
 }
 
-/** A call says in `_meta` what it is known by, so that a server can tell one that is made again. */
-const known = (message: McpSchema.JsonRpcRequest, key: string | null): McpSchema.JsonRpcRequest => {
-  if (key === null || message.method !== "tools/call") return message
+/** The same, and each request says in which trace it is made. */
+const traced = HttpClient.mapRequestEffect((request) =>
+  Effect.map(outgoing, (traceparent) =>
+    traceparent === null ? request : HttpClientRequest.setHeader(request, "traceparent", traceparent)
+  )
+)
+
+/**
+ * A call says in `_meta` what it is known by, so that a server can tell one that is made again, and in which trace it is
+ * made, under the name that MCP has for that.
+ */
+const known = (
+  message: McpSchema.JsonRpcRequest,
+  key: string | null,
+  traceparent: string | null
+): McpSchema.JsonRpcRequest => {
+  if (message.method !== "tools/call" || (key === null && traceparent === null)) return message
   const { _meta, ...params } = message.params ?? {}
-  const meta = typeof _meta === "object" && _meta !== null ? _meta : {}
-  return { ...message, params: { ...params, _meta: { ...meta, "agentd/idempotencyKey": key } } }
+  const meta = {
+    ...(typeof _meta === "object" && _meta !== null && _meta),
+    ...(key !== null && { "agentd/idempotencyKey": key }),
+    ...(traceparent !== null && { traceparent })
+  }
+  return { ...message, params: { ...params, _meta: meta } }
 }
 
 /** Tools without secrets; others get their turn after each. */
@@ -212,7 +236,9 @@ const readable = (transport: McpClient.Transport, connectorId: string, scrub: Sc
   let progress = start
   const schemas: Array<Schema.JsonObject> = []
   const request: McpClient.Transport["request"] = (message, tool) => {
-    const answer = Effect.flatMap(IdempotencyKey, (key) => transport.request(known(message, key), tool))
+    const answer = Effect.flatMap(Effect.all([IdempotencyKey, outgoing]), ([key, traceparent]) =>
+      transport.request(known(message, key, traceparent), tool)
+    )
     if (message.method === "tools/call") return Effect.andThen(whileOurs, answer)
     if (message.method !== "tools/list") return answer
     return Effect.gen(function* () {
