@@ -177,26 +177,13 @@ export const unstarted = {
 
 export const kindOf = ({ turn }: Pick<StoredRun, "turn">): RunKind => (turn === null ? "task" : "turn")
 
+/** What of a new run is not the same for each of them, beside its prompt and whose it is. */
+type Given = Exclude<keyof StoredRun, "status" | "updatedAt" | Exclude<keyof typeof unstarted, "notBefore">>
+
 /** A PENDING run that is to be stored; what is not given is what a task that names nothing has. */
 export const newRun = (
   given: Pick<StoredRun, "id" | "workspaceId" | "prompt" | "createdAt"> &
-    Partial<
-      Pick<
-        StoredRun,
-        | "projectId"
-        | "agentId"
-        | "cronJobId"
-        | "turn"
-        | "autonomyLevel"
-        | "selectedProvider"
-        | "selectedModel"
-        | "providerKeyId"
-        | "connectorIds"
-        | "notBefore"
-        | "policy"
-        | "traceparent"
-      >
-    >
+    Partial<Pick<StoredRun, Given | "traceparent">>
 ): StoredRun => ({
   projectId: null,
   status: "PENDING",

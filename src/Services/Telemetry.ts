@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Fiber } from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Tracer from "effect/Tracer"
 import { readTraceparent, toTraceparent } from "../Schemas/TraceContext.ts"
@@ -116,6 +117,25 @@ export const noting: Effect.Effect<((attributes: Attributes) => void) | undefine
   }
 )
 
+/** Marks a span that begins a trace by itself: work that nobody asked for is told where it is marked, and else not. */
+const BeginsTrace = Context.Reference<boolean>("agentd/Services/Telemetry/BeginsTrace", {
+  defaultValue: () => false
+})
+
+/** A failure that tells nothing but its type: its message and stack may hold texts of users, models and tools. */
+const bare = (type: string): Error => {
+  const error = new Error(type)
+  error.name = type
+  error.stack = type
+  return error
+}
+
+/** What is told of a failure: the word for programs that it has, or `_OTHER` of a bug. */
+const failureType = (error: unknown): string => {
+  if (Predicate.hasProperty(error, "_tag") && typeof error._tag === "string") return error._tag
+  return error instanceof Error ? error.name : "_OTHER"
+}
+
 export interface SpanGiven {
   readonly name: string
   readonly kind?: Tracer.SpanKind
@@ -126,6 +146,8 @@ export interface SpanGiven {
   /** Else it has one at random. */
   readonly spanId?: string
 }
+
+const beginsTrace = Context.make(BeginsTrace, true)
 
 /** Begins a span, which whoever has it ends. */
 export const open = ({
@@ -140,7 +162,7 @@ export const open = ({
     Effect.makeSpan(name, {
       ...(kind !== undefined && { kind }),
       ...(links !== undefined && { links }),
-      ...(parent === null ? { root: true } : parent !== undefined && { parent })
+      ...(parent === null ? { root: true, annotations: beginsTrace } : parent !== undefined && { parent })
     }),
     (span) => {
       if (spanId !== undefined) Object.defineProperty(span, "spanId", { value: spanId })
@@ -148,14 +170,6 @@ export const open = ({
       return span
     }
   )
-
-/** A failure that tells nothing but its type: texts of users, models and tools are in messages and stacks. */
-const bare = (type: string): Error => {
-  const error = new Error(type)
-  error.name = type
-  error.stack = type
-  return error
-}
 
 /** Ends a span, as an error where it has an `error.type`: that is all that is told of it. */
 export const close = (span: Tracer.Span, type?: string): Effect.Effect<void> =>
@@ -173,7 +187,7 @@ export const close = (span: Tracer.Span, type?: string): Effect.Effect<void> =>
 export const spanned =
   <E = unknown>(
     given: (how: TelemetryShape) => SpanGiven,
-    typeOf: (error: E) => string | undefined = tagOf
+    typeOf: (error: E) => string | undefined = failureType
   ) =>
   <A, E2 extends E, R>(effect: Effect.Effect<A, E2, R>): Effect.Effect<A, E2, R> =>
     Effect.withFiber((fiber) => {
@@ -198,5 +212,26 @@ export const spanned =
       )
     })
 
-const tagOf = (error: unknown): string =>
-  Predicate.hasProperty(error, "_tag") && typeof error._tag === "string" ? error._tag : "_OTHER"
+const told = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
+  const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
+  return Exit.fail(bare(failure === undefined ? "_OTHER" : failureType(failure.error)))
+}
+
+/** What looks again and again whether there is something to do would be a trace each time. */
+const isWanted = ({ annotations, kind, parent }: Parameters<Tracer.Tracer["span"]>[0]): boolean =>
+  Option.isSome(parent) || kind === "server" || Context.get(annotations, BeginsTrace)
+
+/**
+ * The same tracer, but of a span that failed no more than the type of the failure is told, whoever made it; and one that
+ * is part of nothing is not sampled, unless it is of a request or marked (`SpanGiven.parent`).
+ */
+export const discreet = (tracer: Tracer.Tracer): Tracer.Tracer => ({
+  ...tracer,
+  span: (options) => {
+    const span = tracer.span(isWanted(options) ? options : { ...options, sampled: false })
+    const end = span.end.bind(span)
+    span.end = (at, exit) => end(at, told(exit))
+    return span
+  }
+})

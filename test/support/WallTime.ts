@@ -3,6 +3,7 @@ import { at, type Node, nameOf, type Source, type Sources } from "./Sources.ts"
 /** Who asks for the time of day, and what for. Nothing of it is a duration, which a correction would stretch. */
 export const allowed: ReadonlyMap<string, string> = new Map([
   ["Layers/Tools/Builtin.ts", "the tool that tells models what time it is"],
+  ["Services/Telemetry.ts", "spans end at a time of day, as OpenTelemetry has them"],
   ["Services/CurrentTime.ts", "the one place that others ask: `now`"],
   ["Layers/Inference/ModelStream.ts", "a provider may say a date until which it wants no request"],
   ["Layers/Telemetry/Post.ts", "a collector may say a date until which it wants no request"],

@@ -26,7 +26,7 @@ export const makeBackfillDue = Effect.fnUntraced(function* (batch: number) {
       looked.push({
         cronJobId: job.id,
         scheduledAt: job.slot,
-        run: isMade ? yield* runOf(job, at) : null,
+        run: isMade ? yield* runOf(job, at, job.slot) : null,
         again: new Date(at.getTime() + againMillis)
       })
     }

@@ -70,7 +70,7 @@ export const layer = Layer.effect(
         outcome: "missed",
         run: null
       }))
-      const run = plan.outcome === "fired" ? yield* runOf(job, at) : null
+      const run = plan.outcome === "fired" ? yield* runOf(job, at, plan.slot) : null
       slots.push({ cronJobId: job.id, scheduledAt: plan.slot, outcome: plan.outcome, run })
       return { slots, rest: missed?.rest ?? null }
     })

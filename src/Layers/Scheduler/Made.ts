@@ -7,6 +7,7 @@ import type { StoredRun } from "../../Schemas/Run.ts"
 import { auditedEach } from "../../Services/Audited.ts"
 import { Ids } from "../../Services/Ids.ts"
 import { cronSlots } from "../../Services/Metrics.ts"
+import { spanned, traceparent } from "../../Services/Telemetry.ts"
 
 /** What a slot has made: its run, if it has one. */
 interface Made {
@@ -29,10 +30,24 @@ const entryOf = ({ cronJobId, run }: Made): ReadonlyArray<AuditedChange> =>
         }
       ]
 
-/** The run of a slot, whenever that was. */
+/** The run of a slot, whenever that was. Its trace begins with the slot, where spans are made. */
 export const makeRunOf = Effect.map(
   Ids,
-  (ids) => (job: DueJob, at: Date) => Effect.map(ids.make<RunId>("run"), (id) => runOfJob(job, id, at))
+  (ids) => (job: DueJob, at: Date, scheduledAt: Date) =>
+    Effect.flatMap(ids.make<RunId>("run"), (id) =>
+      Effect.map(traceparent, (made) => runOfJob(job, id, at, made)).pipe(
+        spanned(() => ({
+          name: "cron.fire",
+          parent: null,
+          attributes: {
+            "agentd.run.id": id,
+            "agentd.workspace.id": job.workspaceId,
+            "agentd.cron_job.id": job.id,
+            "agentd.cron.scheduled_at": scheduledAt.toISOString()
+          }
+        }))
+      )
+    )
 )
 
 export const countSlots = (outcome: FireOutcome, count: number) =>
