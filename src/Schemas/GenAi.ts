@@ -44,7 +44,7 @@ export const invokeAgent = (run: StoredRun): SpanOf => ({
     "gen_ai.conversation.id": run.turn?.conversationId,
     "agentd.run.id": run.id,
     "agentd.run.kind": kindOf(run),
-    "agentd.run.attempt": run.attempts,
+    "agentd.run.epoch": run.epoch,
     "agentd.workspace.id": run.workspaceId,
     "agentd.project.id": run.projectId ?? undefined,
     "agentd.cron_job.id": run.cronJobId ?? undefined

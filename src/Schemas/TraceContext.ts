@@ -41,8 +41,8 @@ const hashOf = (text: string): bigint => {
 }
 
 /**
- * The id of the span of an execution, the first of a run being 1: it follows from both, so that the next execution can
- * link to the one before without anything having been written.
+ * The id of the span of an epoch of a run, which is an execution as a rule: it follows from both, so that the next one
+ * can link to the one before without anything having been written.
  */
-export const executionSpanId = (runId: string, attempt: number): string =>
-  (hashOf(`${runId}/${attempt}`) || 1n).toString(16).padStart(16, "0")
+export const executionSpanId = (runId: string, epoch: number): string =>
+  (hashOf(`${runId}/${epoch}`) || 1n).toString(16).padStart(16, "0")

@@ -42,6 +42,7 @@ import { CronJobRepo } from "./CronJobRepo.ts"
 import { now } from "./CurrentTime.ts"
 import { Readers } from "./Engine/Readers.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
+import * as Spans from "./Engine/Spans.ts"
 import { Waits } from "./Engine/Waits.ts"
 import { Engine } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
@@ -278,6 +279,7 @@ const makeEnds = Effect.gen(function* () {
       const reached = yield* budgets.reached(found.workspaceId)
       if (Option.isSome(reached)) return yield* budgetExceeded(reached.value)
       const run = yield* repo.retry(id, yield* now, quotas.pendingRuns).pipe(audited("run.retry", found))
+      yield* Spans.retried(run)
       yield* tell(id)
       return run
     })

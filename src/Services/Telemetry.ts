@@ -224,7 +224,8 @@ const isWanted = ({ annotations, kind, parent }: Parameters<Tracer.Tracer["span"
 
 /**
  * The same tracer, but of a span that failed no more than the type of the failure is told, whoever made it; and one that
- * is part of nothing is not sampled, unless it is of a request or marked (`SpanGiven.parent`).
+ * is part of nothing is not sampled, unless it is of a request or marked (`SpanGiven.parent`). What is logged is in the log
+ * alone, with the ids of its span.
  */
 export const discreet = (tracer: Tracer.Tracer): Tracer.Tracer => ({
   ...tracer,
@@ -232,6 +233,7 @@ export const discreet = (tracer: Tracer.Tracer): Tracer.Tracer => ({
     const span = tracer.span(isWanted(options) ? options : { ...options, sampled: false })
     const end = span.end.bind(span)
     span.end = (at, exit) => end(at, told(exit))
+    span.event = () => undefined
     return span
   }
 })

@@ -7,6 +7,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
+import { Tracer } from "effect/Tracer"
 import * as Authorization from "../../src/Layers/Auth/Authorization.ts"
 import * as Http from "../../src/Layers/Http.ts"
 import type { Agents } from "../../src/Services/Agents.ts"
@@ -31,6 +32,7 @@ import type { Quotas } from "../../src/Services/Quotas.ts"
 import type { Rates } from "../../src/Services/Rates.ts"
 import type { Runs } from "../../src/Services/Runs.ts"
 import type { Settings } from "../../src/Services/Settings.ts"
+import { Telemetry } from "../../src/Services/Telemetry.ts"
 import type { Tokens } from "../../src/Services/Tokens.ts"
 import type { Usage } from "../../src/Services/Usage.ts"
 import type { Webhooks } from "../../src/Services/Webhooks.ts"
@@ -84,7 +86,10 @@ const observing = Context.pick(
   Clock.Clock,
   References.CurrentLoggers,
   References.MinimumLogLevel,
-  Metric.MetricRegistry
+  References.TracerEnabled,
+  Metric.MetricRegistry,
+  Telemetry,
+  Tracer
 ) as <A>(context: Context.Context<A>) => Context.Context<never>
 
 /** The whole HTTP pipeline over the services of the test, without a socket. */
@@ -96,7 +101,7 @@ export const makeWeb = Effect.gen(function* () {
         Http.layer.pipe(
           Layer.provide(Authorization.layer),
           Layer.provide(Layer.succeedContext(context)),
-          // What is of no service: the log, the metrics and the time of the test are those of the requests.
+          // What is of no service: the log, the metrics, the spans and the time of the test are those of the requests.
           Layer.provideMerge(Layer.succeedContext(observing(context))),
           Layer.provide(NodeHttpServer.layerHttpServices)
         ),

@@ -9,7 +9,19 @@ import type { ToolBinding } from "../../Schemas/ToolBinding.ts"
 import { executionSpanId, readTraceparent } from "../../Schemas/TraceContext.ts"
 import type { CountedUsage, Usage } from "../../Schemas/Usage.ts"
 import type { Model } from "../Inference.ts"
-import { annotate, spanned, within } from "../Telemetry.ts"
+import { annotate, spanned, traceparent, within } from "../Telemetry.ts"
+
+/** Where an epoch of a run is in the trace in which the run was made: an execution, or that it was retried. */
+const epochSpan = (run: StoredRun) => {
+  const made = readTraceparent(run.traceparent)
+  if (made === undefined) return { parent: null, links: [] }
+  const before = { ...made, spanId: executionSpanId(run.id, run.epoch - 1) }
+  return {
+    parent: externalSpan(made),
+    spanId: executionSpanId(run.id, run.epoch),
+    links: run.epoch > 1 ? [{ span: externalSpan(before), attributes: { "agentd.link": "before" } }] : []
+  }
+}
 
 /**
  * An execution, as part of the trace in which its run was made: whoever takes the run up and however much later, it is
@@ -18,19 +30,26 @@ import { annotate, spanned, within } from "../Telemetry.ts"
 export const execution =
   (run: StoredRun) =>
   <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    spanned(
+      () => ({ ...GenAi.invokeAgent(run), ...epochSpan(run) }),
+      typeOf
+    )(work).pipe(within(run.traceparent))
+
+/** That a run was retried, which is an epoch of its own: in the trace of the run, with a link to who asked for it. */
+export const retried = (run: StoredRun): Effect.Effect<void> =>
+  Effect.flatMap(traceparent, (asked) =>
     spanned(() => {
-      const made = readTraceparent(run.traceparent)
-      const before = made && { ...made, spanId: executionSpanId(run.id, run.attempts - 1) }
+      const by = readTraceparent(asked)
+      const span = epochSpan(run)
+      const link = by && { span: externalSpan(by), attributes: { "agentd.link": "asked_by" } }
       return {
-        ...GenAi.invokeAgent(run),
-        parent: made === undefined ? null : externalSpan(made),
-        spanId: executionSpanId(run.id, run.attempts),
-        ...(before !== undefined &&
-          run.attempts > 1 && {
-            links: [{ span: externalSpan(before), attributes: { "agentd.link": "execution_before" } }]
-          })
+        name: "retry_run",
+        attributes: { "agentd.run.id": run.id, "agentd.workspace.id": run.workspaceId },
+        ...span,
+        links: [...span.links, ...(link === undefined ? [] : [link])]
       }
-    }, typeOf)(work).pipe(within(run.traceparent))
+    })(Effect.void)
+  )
 
 /** Names the agent of an execution as soon as it is known. */
 export const agentFound = (agent: StoredAgent | null): Effect.Effect<void> =>
