@@ -4,6 +4,7 @@ import * as Redacted from "effect/Redacted"
 import { InferenceError } from "../Schemas/Inference.ts"
 import { answeringModel, chooseModel, listRefusal } from "../Schemas/ModelChoice.ts"
 import { pricingOf } from "../Schemas/ModelPrice.ts"
+import type { Pricing } from "../Schemas/Pricing.ts"
 import { isApiKey, type StoredProviderKey } from "../Schemas/ProviderKey.ts"
 import { AuditNotes } from "../Services/AuditNotes.ts"
 import { Ids } from "../Services/Ids.ts"
@@ -28,10 +29,10 @@ export const layer = Layer.effect(
     const notes = yield* AuditNotes
     const outbound = yield* Outbound
     const { modelIdleMillis } = yield* Settings
-    const offline = measured("offline", Offline.make(yield* Ids).stream)
+    const offline = Offline.make(yield* Ids).stream
 
-    const online = (connection: Connection) =>
-      measured(connection.provider, ModelStream.make(connection, modelIdleMillis))
+    const online = (connection: Connection, pricing: Pricing | null) =>
+      measured(connection.provider, pricing, ModelStream.make(connection, modelIdleMillis))
 
     const apiKeyOf = Effect.fnUntraced(function* (key: StoredProviderKey) {
       if (key.sealedApiKey !== null) {
@@ -71,7 +72,9 @@ export const layer = Layer.effect(
             : chosen.source === "environment"
               ? chosen.provider
               : "offline"
-        if (provider === "offline") return { stream: offline, answeredBy, pricing, hasBudget }
+        if (provider === "offline") {
+          return { stream: measured(provider, pricing, offline), answeredBy, pricing, hasBudget }
+        }
         if (provider === "google" && !isGoogleModel(chosen.model)) {
           return yield* new InferenceError({
             reason: "bad_request",
@@ -95,7 +98,7 @@ export const layer = Layer.effect(
                 fetch: outbound.trusted
               }
         const maxOutputTokens = outputLimitOf(connection)
-        return { stream: online(connection), answeredBy, maxOutputTokens, pricing, hasBudget }
+        return { stream: online(connection, pricing), answeredBy, maxOutputTokens, pricing, hasBudget }
       })
     })
   })

@@ -105,9 +105,11 @@ export const isOurs = (capacity: Capacity, execution: ExecutionKey, at: number):
   return place !== undefined && !place.isLost && at < place.until
 }
 
-/** What is held although its lease has ended at `at`. */
+/** What is held and was not told to stop, although its lease has ended at `at`. */
 export const expired = ({ held }: Capacity, at: number): ReadonlyArray<ExecutionKey> =>
-  Array.from(HashMap.entries(held)).flatMap(([id, { epoch, until }]) => (until <= at ? [{ id, epoch }] : []))
+  Array.from(HashMap.entries(held)).flatMap(([id, { epoch, isLost, until }]) =>
+    until <= at && !isLost ? [{ id, epoch }] : []
+  )
 
 /**
  * Until when a run is this node's whose lease was asked for at `since`: less than the lease, so that it is told to

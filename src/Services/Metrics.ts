@@ -2,6 +2,8 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import type * as Scope from "effect/Scope"
+import { LimitName } from "../Schemas/Budget.ts"
+import { FireOutcome } from "../Schemas/CronFire.ts"
 import type { RunKind, RunStatus } from "../Schemas/Run.ts"
 
 /**
@@ -29,6 +31,31 @@ const turnsFinished = Metric.counter("chat_turns_finished_total", {
   incremental: true
 })
 
+export const httpErrors = Metric.counter("http_errors_total", {
+  description: "Requests answered with 4xx or 5xx, by the X-Error-Code of the answer",
+  incremental: true
+})
+
+const runsTakenOver = Metric.counter("runs_taken_over_total", {
+  description: "Runs and chat turns whose worker was gone, that this node goes on with",
+  incremental: true
+})
+
+const leasesExpired = Metric.counter("leases_expired_total", {
+  description: "Runs and chat turns that this node had to stop, since it could not keep their leases in time",
+  incremental: true
+})
+
+const budgetRefused = Metric.counter("budget_refused_calls_total", {
+  description: "Calls of models that this node has not made because of a budget, by the limit that was met",
+  incremental: true
+})
+
+export const budgetWaiting = Metric.gauge("node_budget_waiting", {
+  description:
+    "Runs and chat turns of this node that wait for the budget of their workspace to let a call begin"
+})
+
 export const cronSlots = Metric.counter("cron_slots_total", {
   description: "Slots of cron jobs that this node has handled, by outcome",
   incremental: true
@@ -45,6 +72,16 @@ export const modelTokens = Metric.counter("model_tokens_total", {
 })
 
 const callBoundaries = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+
+export const modelCost = Metric.counter("model_cost_usd_total", {
+  description: "What answers of models have cost for this node, in US dollars, as far as prices are known",
+  incremental: true
+})
+
+export const modelUnpriced = Metric.counter("model_unpriced_calls_total", {
+  description: "Answers of models for this node whose cost is not known",
+  incremental: true
+})
 
 export const modelSeconds = Metric.histogram("model_call_seconds", {
   description: "Calls of models by this node until their end, with what is tried again, in seconds",
@@ -188,6 +225,22 @@ export const countEnds = (
     times
   )
 
+const takenOverOf = seriesOf(runsTakenOver, "kind")
+const expiredOf = seriesOf(leasesExpired, "kind")
+const refusedOf = seriesOf(budgetRefused, "limit")
+
+/** Runs of a kind that others left behind go on here. */
+export const countTakenOver = (kind: RunKind, times: number): Effect.Effect<void> =>
+  Metric.update(takenOverOf(kind), times)
+
+/** Executions of a kind were stopped here whose leases had ended. */
+export const countExpired = (kind: RunKind, times: number): Effect.Effect<void> =>
+  Metric.update(expiredOf(kind), times)
+
+/** A call was not made: of a limit that is reached, or since its `price` is not known. */
+export const countBudgetRefusal = (limit: LimitName | "price", times = 1): Effect.Effect<void> =>
+  Metric.update(refusedOf(limit), times)
+
 /** A series of these attributes is read where it is, whenever somebody looks, until the scope closes. */
 export const observe = (
   metric: Metric.Gauge<number>,
@@ -215,7 +268,12 @@ export const begin: Effect.Effect<void> = Effect.gen(function* () {
     yield* countEnds("task", status, 0)
     yield* countEnds("turn", status, 0)
   }
-  for (const outcome of ["fired", "overlap", "missed", "agent_inactive", "backfilled"]) {
+  for (const kind of ["task", "turn"] as const) {
+    yield* countTakenOver(kind, 0)
+    yield* countExpired(kind, 0)
+  }
+  for (const limit of [...LimitName.literals, "price"] as const) yield* countBudgetRefusal(limit, 0)
+  for (const outcome of FireOutcome.literals) {
     yield* Metric.update(Metric.withAttributes(cronSlots, { outcome }), 0)
   }
   for (const outcome of ["delivered", "retry", "failed", "gone"]) {
@@ -224,6 +282,7 @@ export const begin: Effect.Effect<void> = Effect.gen(function* () {
   for (const reason of ["gone", "failing"]) {
     yield* Metric.update(Metric.withAttributes(webhooksDisabled, { reason }), 0)
   }
+  yield* Metric.update(Metric.withAttributes(httpErrors, { code: "budget_exceeded" }), 0)
   yield* Metric.update(rightsRefused, 0)
   yield* Metric.update(auditLost, 0)
 })

@@ -95,6 +95,7 @@ export const layer = HttpRouter.middleware(
                 told(facts),
                 // What was waited for on purpose is no slowness.
                 measure(request.method, status, millis - (facts.waitedMillis ?? 0)),
+                code === undefined ? Effect.void : Metric.update(errorsOf(code), 1),
                 AccessLog.log(request, { status, code, millis }, facts),
                 notes.answered(facts)
               ],
@@ -133,6 +134,9 @@ const measure = (method: string, status: number, millis: number) =>
 
 /** Methods are those that the parser of HTTP knows. */
 const requestsOf = Metrics.seriesOf(Metrics.httpRequests, "method", "status")
+
+/** Codes are those of `Api/Errors.ts`. */
+const errorsOf = Metrics.seriesOf(Metrics.httpErrors, "code")
 
 /** Answers of more than 1 KiB, but for streams: what is compressed is held back until there is enough of it. */
 const isCompressible = (contentType: string): boolean =>

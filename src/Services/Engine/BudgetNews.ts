@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { WorkspaceId } from "../../Schemas/Ids.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
+import * as Metrics from "../Metrics.ts"
 import { type Signal, Signals } from "../Signals.ts"
 
 /** The safety net for lost signals, and how what nobody tells of is found: a limit of the time of leases. */
@@ -54,6 +55,8 @@ export class BudgetNews extends Context.Service<
     Effect.gen(function* () {
       const signals = yield* Signals
       const known = makeKnown()
+      let waiting = 0
+      yield* Metrics.observe(Metrics.budgetWaiting, {}, () => waiting)
       const hear = (signal: Signal) =>
         signal.type === "budget" ? Effect.map(monotonicMillis, (at) => known.hear(signal, at)) : Effect.void
       yield* (yield* signals.subscribe).pipe(Stream.runForEach(hear), Effect.forkScoped)
@@ -68,9 +71,14 @@ export class BudgetNews extends Context.Service<
           const turn = Latch.makeUnsafe(false)
           const { before, leave } = known.wait(workspaceId, turn, at)
           const polls = Math.min(mostPolls, 1 + Math.floor(before / lookingOften))
-          yield* Effect.timeoutOption(turn.await, polls * pollMillis).pipe(
+          const turned = Effect.timeoutOption(turn.await, polls * pollMillis).pipe(
             Effect.onInterrupt(() => Effect.sync(() => leave({ passes: true }))),
             Effect.andThen(Effect.sync(() => leave({ passes: false })))
+          )
+          yield* Effect.acquireUseRelease(
+            Effect.sync(() => waiting++),
+            () => turned,
+            () => Effect.sync(() => waiting--)
           )
         }),
         freed: (workspaceId) =>

@@ -19,6 +19,7 @@ import type { JournalStep } from "../../Schemas/Journal.ts"
 import type { BudgetRepo } from "../BudgetRepo.ts"
 import type { Asking, Model } from "../Inference.ts"
 import { whileOurs } from "../Lease.ts"
+import * as Metrics from "../Metrics.ts"
 import type { Execution } from "../RunRepo.ts"
 import type { BudgetNews } from "./BudgetNews.ts"
 import { untilDraining } from "./Draining.ts"
@@ -112,8 +113,10 @@ const makeHeld = ({ execution, news, repo, workspaceId }: Given) => {
           case "lost":
             return yield* new OwnershipLost()
           case "unpriced":
+            yield* Metrics.countBudgetRefusal("price")
             return yield* unpriced(model)
           case "refused":
+            yield* Metrics.countBudgetRefusal(permission.reached.limit)
             return yield* budgetExceeded(permission.reached)
           case "waits":
             hasWaited = true

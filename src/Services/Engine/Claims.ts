@@ -5,6 +5,7 @@ import type { Unavailable } from "../../Schemas/Errors.ts"
 import type { RunId } from "../../Schemas/Ids.ts"
 import type { RunKind, StoredRun } from "../../Schemas/Run.ts"
 import { monotonicMillis } from "../CurrentTime.ts"
+import * as Metrics from "../Metrics.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings, sharesOf } from "../Settings.ts"
 import { Signals } from "../Signals.ts"
@@ -61,7 +62,9 @@ export const start = Effect.fnUntraced(function* (options: {
     first === undefined ? Effect.void : signals.publish({ type: "settled", ids: [first, ...rest] })
   const takeOver = fill((limit) =>
     Effect.flatMap(outages.millisAgo, (awayMillis) =>
-      repo.takeOver({ ...claimant, limit, maxCrashes, awayMillis, ended })
+      Effect.tap(repo.takeOver({ ...claimant, limit, maxCrashes, awayMillis, ended }), ({ length }) =>
+        length > 0 ? Metrics.countTakenOver(kind, length) : Effect.void
+      )
     )
   )
 

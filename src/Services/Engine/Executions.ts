@@ -52,11 +52,23 @@ export interface Executions {
   }) => Effect.Effect<void>
 }
 
-/** Interrupts who asks when the lease of this very execution has ended, or it is lost. */
-const leaseOf = (capacity: () => Capacity.Capacity, run: StoredRun) =>
+/** Interrupts who asks when the lease of its execution has ended, as `expire` finds too, or it is lost. */
+const leaseOf = (isOurs: (at: number) => boolean, expire: Effect.Effect<void>) =>
   Effect.flatMap(monotonicMillis, (at) =>
-    Capacity.isOurs(capacity(), run, at) ? Effect.void : Effect.interrupt
+    isOurs(at) ? Effect.void : Effect.andThen(Effect.uninterruptible(expire), Effect.interrupt)
   )
+
+/** Stops those whose lease has ended, and tells how many they were. */
+const expireAll = (
+  capacity: () => Capacity.Capacity,
+  stop: (execution: Capacity.ExecutionKey) => void,
+  tell: (count: number) => Effect.Effect<void>
+) =>
+  Effect.flatMap(monotonicMillis, (at) => {
+    const over = Capacity.expired(capacity(), at)
+    for (const execution of over) stop(execution)
+    return over.length === 0 ? Effect.void : tell(over.length)
+  })
 
 /** It may ask for its lease (`Lease`), and how it broke off is told. */
 const underLease = (execution: Effect.Effect<void, OwnershipLost>, lease: Effect.Effect<void>) =>
@@ -72,12 +84,15 @@ export const make: (options: {
   readonly most: number
   readonly leaseMillis: number
   readonly execute: (run: StoredRun, listener?: EventListener) => Effect.Effect<void, OwnershipLost>
+  /** So many were stopped since their leases had ended. */
+  readonly expired: (count: number) => Effect.Effect<void>
   /** No further step begins in what is executed. */
   readonly stopSteps: Effect.Effect<void>
   /** A place fell free; all were taken, or not. */
   readonly freed: (wasFull: boolean) => Effect.Effect<unknown>
 }) => Effect.Effect<Executions, never, Scope.Scope> = Effect.fnUntraced(function* ({
   execute,
+  expired,
   freed,
   leaseMillis,
   most,
@@ -101,6 +116,8 @@ export const make: (options: {
     if (Option.isSome(fiber)) fiber.value.interruptUnsafe()
   }
 
+  const expire = expireAll(() => capacity, stop, expired)
+
   const ended = (run: StoredRun, listener: EventListener | undefined) =>
     Effect.suspend(() => {
       const wasFull = Capacity.free(capacity) <= 0
@@ -111,7 +128,7 @@ export const make: (options: {
   const fork = (run: StoredRun, listener: EventListener | undefined) =>
     underLease(
       execute(run, listener),
-      leaseOf(() => capacity, run)
+      leaseOf((at) => Capacity.isOurs(capacity, run, at), expire)
     ).pipe(
       Effect.ensuring(ended(run, listener)),
       Effect.annotateLogs({ runId: run.id }),
@@ -150,7 +167,7 @@ export const make: (options: {
         else if (lost.has(execution.id)) stop(execution)
       }
     },
-    expire: Effect.map(monotonicMillis, (at) => Capacity.expired(capacity, at).forEach(stop)),
+    expire,
     drain: Effect.fnUntraced(function* ({ millis, stepMillis, stoppingMillis }) {
       capacity = Capacity.drain(capacity)
       if (stepMillis > 0) yield* Effect.timeoutOption(allEnded, stepMillis)

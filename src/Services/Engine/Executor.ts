@@ -65,6 +65,7 @@ export const start = Effect.fnUntraced(function* (kind: RunKind) {
     most,
     leaseMillis,
     execute,
+    expired: (count) => Metrics.countExpired(kind, count),
     stopSteps,
     freed: (wasFull) => Effect.when(awake.open, wasFull ? Effect.succeed(true) : isAwaited)
   })

@@ -45,10 +45,17 @@ describe("GET /metrics", () => {
           (status) => `agentd_runs_finished_total{status="${status}"}`
         ),
         ...["done", "error"].map((ending) => `agentd_chat_turns_finished_total{ending="${ending}"}`),
-        ...["fired", "overlap", "missed", "agent_inactive"].map(
+        ...["fired", "overlap", "missed", "agent_inactive", "budget_exceeded", "backfilled"].map(
           (outcome) => `agentd_cron_slots_total{outcome="${outcome}"}`
         ),
+        ...["monthlyUsd", "monthlyTokens", "runUsd", "runTokens", "price"].map(
+          (limit) => `agentd_budget_refused_calls_total{limit="${limit}"}`
+        ),
+        'agentd_http_errors_total{code="budget_exceeded"}',
+        "agentd_node_budget_waiting",
         ...["task", "turn"].flatMap((kind) => [
+          `agentd_leases_expired_total{kind="${kind}"}`,
+          `agentd_runs_taken_over_total{kind="${kind}"}`,
           `agentd_node_runs{kind="${kind}"}`,
           `agentd_database_oldest_waiting_seconds{kind="${kind}"}`,
           ...["waiting", "running", "parked"].map(
@@ -89,6 +96,8 @@ describe("GET /metrics", () => {
         ['agentd_http_requests_total{method="POST",status="200"}', 1],
         ['agentd_http_requests_total{method="POST",status="201"}', 1],
         ['agentd_http_requests_total{method="GET",status="401"}', 1],
+        ['agentd_http_errors_total{code="unauthenticated"}', 1],
+        ['agentd_model_cost_usd_total{provider="offline"}', 0],
         ['agentd_model_call_seconds_count{provider="offline",outcome="ok"}', 3],
         ['agentd_tool_call_seconds_count{source="builtin",outcome="ok"}', 1],
         ['agentd_tool_call_seconds_count{source="builtin",outcome="error"}', 1]
@@ -105,10 +114,12 @@ describe("GET /metrics", () => {
       assert.sameMembers(
         [...labels],
         [
+          "code",
           "direction",
           "ending",
           "kind",
           "le",
+          "limit",
           "method",
           "node",
           "outcome",

@@ -2,16 +2,19 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import { TestClock } from "effect/testing"
 import * as Repo from "../../../src/Layers/Repo.ts"
 import type { WorkspaceId } from "../../../src/Schemas/Ids.ts"
 import { BudgetNews } from "../../../src/Services/Engine/BudgetNews.ts"
+import * as Metrics from "../../../src/Services/Metrics.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { Signals } from "../../../src/Services/Signals.ts"
 
 const workspaceId = "ws_1" as WorkspaceId
 const layer = BudgetNews.layer.pipe(
   Layer.provideMerge(Repo.layerMemory),
+  Layer.provideMerge(Layer.succeed(Metric.MetricRegistry, new Map())),
   Layer.provide(Layer.succeed(Settings, Settings.defaults))
 )
 
@@ -34,12 +37,17 @@ const subject = Effect.fnUntraced(function* (count: number) {
   return { asking, fibers, news, tell }
 })
 
+/** How many wait, as `/metrics` says. */
+const waiting = Effect.map(Metric.value(Metrics.budgetWaiting), ({ value }) => value)
+
 describe("who waits for the budget of a workspace", () => {
   it.effect("is not woken with all others when a call is over, but in turn", () =>
     Effect.gen(function* () {
       const { asking, news, tell } = yield* subject(100)
+      assert.strictEqual(yield* waiting, 100)
       yield* tell("freed")
       assert.deepStrictEqual(asking, [0, 1])
+      assert.strictEqual(yield* waiting, 98)
       news.pass(workspaceId)
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(asking, [0, 1, 2])
