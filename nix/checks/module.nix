@@ -29,11 +29,14 @@ let
     settings = {
       AGENTD_DRAIN_SECONDS = 40;
       AGENTD_ALLOW_PRIVATE_ADDRESSES = true;
+      OTEL_EXPORTER_OTLP_ENDPOINT = "https://otlp.example.org";
+      OTEL_RESOURCE_ATTRIBUTES = "deployment.environment.name=a%20b";
     };
   };
   remote = evaluate {
     database.urlFile = "/run/secrets/url";
     credentials.AGENTD_SECRET_KEY = "/run/secrets/key";
+    credentials.OTEL_EXPORTER_OTLP_HEADERS = "/run/secrets/otlp-headers";
     environmentFile = "/run/secrets/env";
     memory = 1000;
   };
@@ -134,6 +137,8 @@ let
       && unit.environment.PORT == "8080"
       && unit.environment.AGENTD_DRAIN_SECONDS == "40"
       && unit.environment.AGENTD_ALLOW_PRIVATE_ADDRESSES == "true"
+      && unit.environment.OTEL_EXPORTER_OTLP_ENDPOINT == "https://otlp.example.org"
+      && unit.environment.OTEL_RESOURCE_ATTRIBUTES == "deployment.environment.name=a%%20b"
       && plain.systemd.services.agentd.environment.DATABASE_URL == "postgresql://db.example.org/agent%%64";
     "opens the firewall when told to" =
       lib.elem 8080 local.networking.firewall.allowedTCPPorts
@@ -142,9 +147,11 @@ let
       remoteUnit.serviceConfig.LoadCredential == [
         "AGENTD_SECRET_KEY:/run/secrets/key"
         "DATABASE_URL:/run/secrets/url"
+        "OTEL_EXPORTER_OTLP_HEADERS:/run/secrets/otlp-headers"
       ]
       && remoteUnit.environment.DATABASE_URL_FILE == "%d/DATABASE_URL"
       && remoteUnit.environment.AGENTD_SECRET_KEY_FILE == "%d/AGENTD_SECRET_KEY"
+      && remoteUnit.environment.OTEL_EXPORTER_OTLP_HEADERS_FILE == "%d/OTEL_EXPORTER_OTLP_HEADERS"
       && !(remoteUnit.environment ? DATABASE_URL)
       && service.LoadCredential == [ ];
     "reads its environment file" =
