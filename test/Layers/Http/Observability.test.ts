@@ -19,7 +19,7 @@ const page = read("docs/observability.md")
 const alertLines = read("docs/observability/alerts.yaml").split("\n")
 const dashboard: unknown = JSON.parse(read("docs/observability/dashboard.json"))
 
-/** What a node shows that has done some of everything, at a PostgreSQL and a replica. */
+/** What a node shows that has done some of everything, at a PostgreSQL and a replica, with webhooks. */
 const shown = Effect.gen(function* () {
   const unused = { get: Effect.never, use: () => Effect.never }
   for (const name of ["work", "lists", "replica"] as const) yield* PoolLoad.make(unused, { name, size: 1 })
@@ -27,6 +27,10 @@ const shown = Effect.gen(function* () {
     yield* Metric.update(Metric.withAttributes(Metrics.databaseReads, { where }), 0)
   }
   yield* Metrics.observe(Metrics.replicaLag, {}, () => 0)
+  for (const metric of [Metrics.nodeWebhooks, Metrics.webhookBacklog, Metrics.webhookOldest]) {
+    yield* Metrics.observe(metric, {}, () => 0)
+  }
+  yield* Metric.update(Metrics.webhookSeconds, 1)
   const { send } = yield* makeWeb
   const { token, workspaceId } = yield* makeTenant()
   const post = (path: string, json: object) => send("POST", path, { token, json: { workspaceId, ...json } })
