@@ -19,7 +19,7 @@ const page = read("docs/observability.md")
 const alertLines = read("docs/observability/alerts.yaml").split("\n")
 const dashboard: unknown = JSON.parse(read("docs/observability/dashboard.json"))
 
-/** What a node shows that has done some of everything, at a PostgreSQL and a replica, with webhooks. */
+/** What a node shows that has done some of everything, at a PostgreSQL and a replica, with webhooks and a collector. */
 const shown = Effect.gen(function* () {
   const unused = { get: Effect.never, use: () => Effect.never }
   for (const name of ["work", "lists", "replica"] as const) yield* PoolLoad.make(unused, { name, size: 1 })
@@ -27,6 +27,9 @@ const shown = Effect.gen(function* () {
     yield* Metric.update(Metric.withAttributes(Metrics.databaseReads, { where }), 0)
   }
   yield* Metrics.observe(Metrics.replicaLag, {}, () => 0)
+  for (const signal of ["traces", "metrics", "logs"]) {
+    yield* Metric.update(Metric.withAttributes(Metrics.telemetryDropped, { signal }), 0)
+  }
   for (const metric of [Metrics.nodeWebhooks, Metrics.webhookBacklog, Metrics.webhookOldest]) {
     yield* Metrics.observe(metric, {}, () => 0)
   }
