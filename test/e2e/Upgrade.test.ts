@@ -28,13 +28,15 @@ interface Dump {
   readonly completedBy: string | null
   /** Of its connectors, oldest first. */
   readonly connectors: ReadonlyArray<string>
-  /** How many runs there are, and how those ended that are not COMPLETED, by their prompts. */
+  /** How many runs there are once all is done, and how those ended that are not COMPLETED, by their prompts. */
   readonly runs: number
   readonly ends?: Readonly<Record<string, string>>
   /** Who answers for its cron jobs, and that its tokens know what they were made by. */
   readonly maker?: string
   /** What people are asked about a call of a connector's tool is bound to, besides where its server is. */
   readonly bound?: { readonly connectorId: string; readonly tool: string; readonly definition: string }
+  /** A task that was asked for with an Idempotency-Key. */
+  readonly keyed?: { readonly key: string; readonly prompt: string; readonly runId: string }
   /** A connector with secrets that were not sealed, and which they are. */
   readonly plain?: { readonly connectorId: string; readonly secrets: object; readonly open: object }
 }
@@ -113,6 +115,23 @@ const dumps: ReadonlyArray<Dump> = [
       tool: "write",
       definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
     }
+  },
+  {
+    migration: "0034",
+    tokens: ["bootstrap", "child", "browser session"],
+    token: "agentd_v5at-c4iqpFAeNbFw-WOigPvgD-5b9fARHSosO6f1W8",
+    workspaceId: "ws_01m82s2dy4ymjcqvq5f7134qye",
+    completedBy: "offline",
+    connectors: ["docs"],
+    runs: 27,
+    ends: { failed: "FAILED", cancelled: "CANCELLED", "scheduled, and cancelled": "CANCELLED" },
+    maker: "user_01m82s2dxnrjx08z4e7zgn5hta",
+    bound: {
+      connectorId: "conn_01m82s2f8yq0htr81g4ekr4w25",
+      tool: "write",
+      definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
+    },
+    keyed: { key: "upgrade-1", prompt: "asked for once", runId: "run_01m82s2gw8pw99cbx1vjxm34xh" }
   }
 ]
 
@@ -150,12 +169,15 @@ const statementsOf = ({ bound, migration }: Dump, toolsUrl: string): string => {
   return moved.replaceAll(fingerprint, fingerprintAt(toolsUrl, bound))
 }
 
-const restore = (sql: PgClient.PgClient, statements: string) =>
+const restore = (sql: PgClient.PgClient, statements: string, { keyed }: Dump) =>
   Effect.gen(function* () {
     // A prepared statement is one statement.
     yield* sql.unsafe(`do $once$ begin execute $dump$ ${statements} $dump$; end $once$`)
     // They were asked on the day of the dump, and have a day.
     yield* sql`update approvals set expires_at = clock_timestamp() + interval '1 day'`
+    if (keyed !== undefined) {
+      yield* sql`update idempotency_keys set expires_at = clock_timestamp() + interval '1 day'`
+    }
   })
 
 interface Made {
@@ -167,33 +189,32 @@ interface Made {
 
 /** Makes a database as the dump has it. */
 interface Store {
-  readonly make: (statements: string) => Effect.Effect<Made, never, Scope.Scope>
+  readonly make: (dump: Dump, toolsUrl: string) => Effect.Effect<Made, never, Scope.Scope>
 }
 
 const madeBy = Effect.fnUntraced(function* <E>(
   database: Layer.Layer<PgClient.PgClient, E>,
-  statements: string,
+  [dump, toolsUrl]: Parameters<Store["make"]>,
   env: Made["env"]
 ) {
   const ask: Made["ask"] = (question) =>
     Effect.runPromise(Effect.provide(Effect.flatMap(PgClient.PgClient, question), database))
-  yield* Effect.promise(() => ask((sql) => restore(sql, statements)))
+  yield* Effect.promise(() => ask((sql) => restore(sql, statementsOf(dump, toolsUrl), dump)))
   return { env, ask }
 })
 
 const remote: Store = {
-  make: (statements) =>
-    Effect.flatMap(emptyDatabase, (url) => madeBy(client(url), statements, { DATABASE_URL: url }))
+  make: (...from) => Effect.flatMap(emptyDatabase, (url) => madeBy(client(url), from, { DATABASE_URL: url }))
 }
 
 const embedded: Store = {
-  make: (statements) =>
+  make: (...from) =>
     Effect.gen(function* () {
       const { path } = yield* Effect.acquireRelease(Effect.sync(makeDataDir), ({ remove }) =>
         Effect.sync(remove)
       )
       const limits = { startLimitMillis: 280_000, batchLimitMillis: 280_000 }
-      return yield* madeBy(Embedded.layer({ dataDir: path, limits }), statements, { AGENTD_DATA_DIR: path })
+      return yield* madeBy(Embedded.layer({ dataDir: path, limits }), from, { AGENTD_DATA_DIR: path })
     })
 }
 
@@ -218,7 +239,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         return undefined
       }
       const tools = await Effect.runPromise(Scope.provide(startScripted({ tools: described, answer }), scope))
-      made = await Effect.runPromise(Scope.provide(store.make(statementsOf(dump, tools.url)), scope))
+      made = await Effect.runPromise(Scope.provide(store.make(dump, tools.url), scope))
       server = await startServer({
         ...made.env,
         AGENTD_SECRET_KEY: secretKey,
@@ -286,8 +307,11 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
 
       let runs: ReadonlyArray<Readonly<Record<"id" | "status" | "prompt" | "output", string>>> = []
       await until(async () => {
-        runs = (await of("/api/runs")).data
-        return runs.every(({ status }) => !["PENDING", "RUNNING", "WAITING_APPROVAL"].includes(status))
+        runs = (await json("GET", `/api/runs?workspaceId=${workspaceId}&limit=100`)).data
+        return (
+          runs.length >= dump.runs &&
+          runs.every(({ status }) => !["PENDING", "RUNNING", "WAITING_APPROVAL"].includes(status))
+        )
       }, "every run is over")
       assert.lengthOf(runs, dump.runs)
       for (const { output, prompt, status } of runs) {
@@ -349,7 +373,8 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
           return fires.filter(({ outcome }: { readonly outcome: string }) => outcome === "fired").length
         }
         const before = await countFired()
-        assert.strictEqual((await request("PATCH", path, { schedule: "* * * * * *" })).status, 200)
+        const often = { schedule: "* * * * * *", isActive: true }
+        assert.strictEqual((await request("PATCH", path, often)).status, 200)
         await until(async () => (await countFired()) > before, "it is fired")
         const { data: maker } = await json("GET", `${path}/maker`)
         const createdBy = dump.maker === undefined ? null : { userId: dump.maker, email: "owner@localhost" }
@@ -361,6 +386,43 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         })
         assert.strictEqual((await request("PATCH", path, { isActive: false })).status, 200)
       }
+    })
+
+    it.runIf(dump.keyed)("keeps budgets, policies and what was used", async () => {
+      const { json } = makeClient(server.baseUrl, token)
+      const { data: usage } = await json(
+        "GET",
+        `/api/usage?workspaceId=${workspaceId}&from=2026-11-01&to=2026-12-01&groupBy=model`
+      )
+      assert.isAbove(usage[0].modelCalls, 20)
+      const { data: budget } = await json("GET", `/api/workspaces/${workspaceId}/budget`)
+      assert.deepStrictEqual(budget, {
+        monthlyUsd: 100,
+        monthlyTokens: 1_000_000,
+        runUsd: null,
+        runTokens: 100_000
+      })
+      const { data: agents } = await json("GET", `/api/agents?workspaceId=${workspaceId}`)
+      const { data: policy } = await json("GET", `/api/agents/${agents[0].id}/policy`)
+      assert.deepInclude(policy, { tools: [{ match: "docs__erase", rule: "deny" }], maxSteps: 20 })
+      const { data: jobs } = await json("GET", `/api/cron-jobs?workspaceId=${workspaceId}`)
+      const { data: ofJob } = await json("GET", `/api/cron-jobs/${jobs[0].id}/policy`)
+      assert.deepInclude(ofJob, { autonomyLevel: "semi-autonomous", maxSeconds: 600 })
+    })
+
+    it.runIf(dump.keyed)("answers what was asked for with a key as before", async () => {
+      const { key, prompt, runId } = dump.keyed ?? { key: "", prompt: "", runId: "" }
+      const answer = await fetch(`${server.baseUrl}/api/tasks`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          "idempotency-key": key
+        },
+        body: JSON.stringify({ workspaceId, prompt })
+      })
+      const { data } = (await answer.json()) as { readonly data: { readonly id: string } }
+      assert.deepStrictEqual([answer.status, data.id], [201, runId])
     })
 
     it.runIf(dump.plain)("seals what was stored in plain, by itself", async () => {
