@@ -16,9 +16,20 @@ export const startWork = async (site: WebhookSite, random: Seeded, count: number
   const refusing = await listen(async (_, response) => {
     response.writeHead(401, { "content-type": "application/json" }).end('{"error":{"message":"no"}}')
   })
+  // The first is that of whoever names none.
+  await call("POST", "/api/provider-keys", {
+    workspaceId,
+    name: "well",
+    provider: "offline",
+    model: "offline"
+  })
   const key = await call("POST", "/api/provider-keys", {
-    ...{ workspaceId, name: "refused", provider: "openai-compatible", model: "none" },
-    ...{ apiKey: "none", baseUrl: `${refusing.base}/v1` }
+    workspaceId,
+    name: "refused",
+    provider: "openai-compatible",
+    model: "none",
+    apiKey: "none",
+    baseUrl: `${refusing.base}/v1`
   })
   const agent = await call("POST", "/api/agents", { workspaceId, name: "fails", providerKeyId: key.id })
   const kindOf = new Map<string, Kind>()
@@ -35,8 +46,9 @@ export const startWork = async (site: WebhookSite, random: Seeded, count: number
       selectedProvider: kind === "failed" ? undefined : "offline",
       agentId: kind === "failed" ? agent.id : undefined
     }
-    const [path, json] =
-      kind === "turn" ? ["/api/chat/messages", { workspaceId, content: `${n}` }] : ["/api/tasks", task]
+    const agentId = n % (2 * kinds.length) < kinds.length ? undefined : agent.id
+    const message = { workspaceId, content: `${n}`, agentId }
+    const [path, json] = kind === "turn" ? ["/api/chat/messages", message] : ["/api/tasks", task]
     const answer = await postUntilAnswered(addresses, { path, json, token, key: `work-${n}` })
     if (answer.status > 299) throw new Error(`${path}: ${answer.status} ${answer.text}`)
     if (kind !== "turn") kindOf.set(JSON.parse(answer.text).data.id, kind)
