@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { makeAccount, makeNodes, onDatabase } from "../../test/support/Durability.ts"
 import { removedAtTheEnd } from "../../test/support/PostgresServer.ts"
+import { passWebhookTime } from "../../test/support/WebhookTime.ts"
 
 /** A database of its own with nodes over it, whose webhooks may be on this machine, and what webhooks need. */
 export const openWebhookSite = async (
@@ -44,19 +45,7 @@ export const openWebhookSite = async (
       events: ReadonlyArray<string> = ["*"]
     ): Promise<{ readonly id: string; readonly secret: string }> =>
       call("POST", "/api/webhooks", { workspaceId, url: at, events }),
-    /** Everything that webhooks wait for is so much nearer, as if the clock of the database had gone on. */
-    passTime: async (millis: number) => {
-      const time = `interval '${millis} milliseconds'`
-      await onDatabase(url, (sql) =>
-        sql.unsafe(`update webhook_deliveries set next_at = next_at - ${time}, leased_until = leased_until - ${time}
-          where status = 'pending'`)
-      )
-      await onDatabase(url, (sql) =>
-        sql.unsafe(
-          `update webhooks set failing_since = failing_since - ${time} where failing_since is not null`
-        )
-      )
-    },
+    passTime: (millis: number) => passWebhookTime(url, millis),
     /** How many deliveries there are of each status, of one webhook or of all. */
     deliveries: async (webhookId?: string): Promise<Readonly<Record<string, number>>> => {
       const rows = await onDatabase(
