@@ -71,8 +71,13 @@ const down = async () => {
   const [count, kills, windowMillis] = quick ? [60, 8, 10_000] : [600, 30, 45_000]
   const site = await openWebhookSite(server.url, 2, { AGENTD_LEASE_SECONDS: "5" })
   const random = seeded(seed)
-  const away = await startReceiver()
-  const there = await startReceiver()
+  // Some are killed between the message and its answer, or before they could write that it was taken.
+  const takes = async () => {
+    await sleep(random.between(0, 300))
+    return 204
+  }
+  const away = await startReceiver(takes)
+  const there = await startReceiver(takes)
   const { workspaceId } = site.account
   const hooks = {
     away: await site.hook(workspaceId, `${away.base}/away`),
