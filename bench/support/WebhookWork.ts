@@ -49,7 +49,13 @@ export const startWork = async (site: WebhookSite, random: Seeded, count: number
     const agentId = n % (2 * kinds.length) < kinds.length ? undefined : agent.id
     const message = { workspaceId, content: `${n}`, agentId }
     const [path, json] = kind === "turn" ? ["/api/chat/messages", message] : ["/api/tasks", task]
-    const answer = await postUntilAnswered(addresses, { path, json, token, key: `work-${n}` })
+    const post = () => postUntilAnswered(addresses, { path, json, token, key: `work-${n}` })
+    let answer = await post()
+    // A node lets a user read so many turns at a time.
+    while (answer.status === 429) {
+      await sleep(1_000)
+      answer = await post()
+    }
     if (answer.status > 299) throw new Error(`${path}: ${answer.status} ${answer.text}`)
     if (kind !== "turn") kindOf.set(JSON.parse(answer.text).data.id, kind)
   }

@@ -233,7 +233,7 @@ describe.skipIf(!hasPostgres)(hasPostgres ? name : skipped(name), () => {
       schedule: "@yearly",
       prompt: "missed"
     })
-    await changed(`update cron_jobs set schedule = '* * * * * *', next_run_at = date_trunc('second', clock_timestamp())
+    await changed(`update cron_jobs set schedule = '* * * * * *', next_fire_at = date_trunc('second', clock_timestamp())
       - interval '5 seconds' where id = '${job.id}'`)
     const [missed] = await told("all", "cron.missed")
     assert.include(missed?.data, { id: job.id })
