@@ -16,6 +16,7 @@ import { type Asked, listedTool, startScripted } from "../support/Mcp.ts"
 import { client, emptyDatabase, hasPostgres, skipped } from "../support/Postgres.ts"
 import { makeClient, makeDataDir, type Server, startServer } from "../support/Process.ts"
 import { until } from "../support/Until.ts"
+import { startReceiver, verified } from "../support/WebhookReceiver.ts"
 
 /** What a version left behind when it was killed; the head of its file says what was going on. */
 interface Dump {
@@ -423,6 +424,28 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
       })
       const { data } = (await answer.json()) as { readonly data: { readonly id: string } }
       assert.deepStrictEqual([answer.status, data.id], [201, runId])
+    })
+
+    it("tells a webhook that is made now of a run that ends, and of none that had ended", async () => {
+      const receiver = await startReceiver()
+      try {
+        const { json, request } = makeClient(server.baseUrl, token)
+        const { data: webhook } = await json("POST", "/api/webhooks", {
+          workspaceId,
+          url: `${receiver.base}/told`,
+          events: ["*"]
+        })
+        const { data: task } = await json("POST", "/api/tasks", { workspaceId, prompt: "told" })
+        await until(async () => receiver.received.length > 0, "it is told")
+        assert.deepStrictEqual(
+          receiver.received.map(({ data, type }) => [type, data.id]),
+          [["run.completed", task.id]]
+        )
+        for (const message of receiver.received) verified(webhook.secret, message)
+        assert.strictEqual((await request("DELETE", `/api/webhooks/${webhook.id}`)).status, 200)
+      } finally {
+        receiver.close()
+      }
     })
 
     it.runIf(dump.plain)("seals what was stored in plain, by itself", async () => {
