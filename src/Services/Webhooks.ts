@@ -79,13 +79,12 @@ export class Webhooks extends Context.Service<
     Effect.gen(function* () {
       const access = yield* Access
       const ids = yield* Ids
-      const outbox = yield* WebhookOutbox
+      const deliveries = yield* makeDeliveries
       const repo = yield* WebhookRepo
       const makeSecret = yield* makeSecrets
       const { quotas } = yield* Settings
 
-      const owned = (user: User, id: WebhookId) =>
-        Effect.flatMap(repo.find(id), (found) => access.owned(user, "webhook", found))
+      const owned = yield* makeOwned
       const orGone = Option.match({
         onNone: () => notFound("webhook"),
         onSome: Effect.succeed<Parameters<typeof toWebhook>[0]>
@@ -145,26 +144,7 @@ export class Webhooks extends Context.Service<
             .pipe(audited("webhook.rotate_secret", webhook))
           return { ...toWebhook(yield* orGone(changed)), secret }
         }),
-        test: Effect.fnUntraced(function* (user, id) {
-          const webhook = yield* owned(user, id)
-          const made = yield* outbox.test(id, yield* now).pipe(audited("webhook.test", webhook))
-          return yield* Option.match(made, {
-            onNone: () => new WebhookInactive({ error: "this webhook is switched off, and is sent nothing" }),
-            onSome: Effect.succeed
-          })
-        }),
-        deliveries: Effect.fnUntraced(function* (user, { after = null, id, limit, status }) {
-          yield* owned(user, id)
-          const found = yield* outbox.list({ webhookId: id, status, after, limit: limit + 1 })
-          const deliveries = found.slice(0, limit)
-          return { deliveries, next: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
-        }),
-        redeliver: Effect.fnUntraced(function* (user, id) {
-          const kind = "webhook delivery"
-          const { workspaceId } = yield* access.owned(user, kind, yield* outbox.find(id))
-          const again = yield* outbox.redeliver(id).pipe(audited("webhook.redeliver", { workspaceId, id }))
-          return yield* Option.match(again, { onNone: () => notFound(kind), onSome: Effect.succeed })
-        })
+        ...deliveries
       })
     })
   )
@@ -181,4 +161,41 @@ const makeSecrets = Effect.gen(function* () {
       .pipe(Effect.mapError(({ error }) => new InvalidInput({ error: `secret: ${error}` })))
     return { secret, sealed }
   })
+})
+
+/** A webhook, for one of its owners. */
+const makeOwned = Effect.gen(function* () {
+  const access = yield* Access
+  const repo = yield* WebhookRepo
+  return (user: User, id: WebhookId) =>
+    Effect.flatMap(repo.find(id), (found) => access.owned(user, "webhook", found))
+})
+
+/** What is sent, and what was. */
+const makeDeliveries = Effect.gen(function* () {
+  const access = yield* Access
+  const outbox = yield* WebhookOutbox
+  const owned = yield* makeOwned
+  return {
+    test: Effect.fnUntraced(function* (user, id) {
+      const webhook = yield* owned(user, id)
+      const made = yield* outbox.test(id, yield* now).pipe(audited("webhook.test", webhook))
+      return yield* Option.match(made, {
+        onNone: () => new WebhookInactive({ error: "this webhook is switched off, and is sent nothing" }),
+        onSome: Effect.succeed
+      })
+    }),
+    deliveries: Effect.fnUntraced(function* (user, { after = null, id, limit, status }) {
+      yield* owned(user, id)
+      const found = yield* outbox.list({ webhookId: id, status, after, limit: limit + 1 })
+      const deliveries = found.slice(0, limit)
+      return { deliveries, next: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null }
+    }),
+    redeliver: Effect.fnUntraced(function* (user, id) {
+      const kind = "webhook delivery"
+      const { workspaceId } = yield* access.owned(user, kind, yield* outbox.find(id))
+      const again = yield* outbox.redeliver(id).pipe(audited("webhook.redeliver", { workspaceId, id }))
+      return yield* Option.match(again, { onNone: () => notFound(kind), onSome: Effect.succeed })
+    })
+  } satisfies Pick<Webhooks["Service"], "test" | "deliveries" | "redeliver">
 })

@@ -5,7 +5,7 @@ import type { SealedSample } from "../../../Schemas/SealedSample.ts"
 import type { Place } from "../../../Schemas/Secrets.ts"
 import { SealedRepo } from "../../../Services/SealedRepo.ts"
 import { pageOf } from "./Order.ts"
-import { Store } from "./Store.ts"
+import { Store, type Tables } from "./Store.ts"
 
 /** The texts of a kind by the ids of their rows. */
 const endsOf = (
@@ -27,47 +27,53 @@ const secretFields = {
   previousWebhookSecret: "previousSealedSecret"
 } as const
 
+/** Where secrets are in the tables. */
+const textsIn = ({ connectors, providerKeys, webhooks }: Tables) => {
+  const storedAt = (place: Place): ReadonlyArray<{ readonly id: string; readonly sealed: unknown }> => {
+    switch (place) {
+      case "apiKey":
+        return Array.from(providerKeys.values(), ({ id, sealedApiKey }) => ({ id, sealed: sealedApiKey }))
+      case "webhookSecret":
+      case "previousWebhookSecret":
+        return Array.from(webhooks.values(), (webhook) => ({
+          id: webhook.id,
+          sealed: webhook[secretFields[place]]
+        }))
+      default:
+        return Array.from(connectors.values(), ({ id, metadata, sealedCredential }) => ({
+          id,
+          sealed:
+            place === "credential" ? sealedCredential : metadata[place === "headers" ? place : sealedField]
+        }))
+    }
+  }
+  const textsOf = (place: Place) =>
+    storedAt(place).flatMap(({ id, sealed }) => (typeof sealed === "string" ? [{ id, sealed }] : []))
+  const write = (place: Place, id: string, to: string) => {
+    const key = providerKeys.get(id)
+    const connector = connectors.get(id)
+    const webhook = webhooks.get(id)
+    if (webhook !== undefined && (place === "webhookSecret" || place === "previousWebhookSecret")) {
+      webhooks.set(id, { ...webhook, [secretFields[place]]: to })
+    }
+    if (place === "apiKey" && key !== undefined) providerKeys.set(id, { ...key, sealedApiKey: to })
+    if (place === "credential" && connector !== undefined) {
+      connectors.set(id, { ...connector, sealedCredential: to })
+    }
+    if ((place === "headers" || place === "metadata") && connector !== undefined) {
+      const member = place === "headers" ? place : sealedField
+      connectors.set(id, { ...connector, metadata: { ...connector.metadata, [member]: to } })
+    }
+  }
+  return { textsOf, write }
+}
+
 export const layer = Layer.effect(
   SealedRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
     const { connectors, providerKeys, webhooks } = tables
-    const storedAt = (place: Place): ReadonlyArray<{ readonly id: string; readonly sealed: unknown }> => {
-      switch (place) {
-        case "apiKey":
-          return Array.from(providerKeys.values(), ({ id, sealedApiKey }) => ({ id, sealed: sealedApiKey }))
-        case "webhookSecret":
-        case "previousWebhookSecret":
-          return Array.from(webhooks.values(), (webhook) => ({
-            id: webhook.id,
-            sealed: webhook[secretFields[place]]
-          }))
-        default:
-          return Array.from(connectors.values(), ({ id, metadata, sealedCredential }) => ({
-            id,
-            sealed:
-              place === "credential" ? sealedCredential : metadata[place === "headers" ? place : sealedField]
-          }))
-      }
-    }
-    const textsOf = (place: Place) =>
-      storedAt(place).flatMap(({ id, sealed }) => (typeof sealed === "string" ? [{ id, sealed }] : []))
-    const write = (place: Place, id: string, to: string) => {
-      const key = providerKeys.get(id)
-      const connector = connectors.get(id)
-      const webhook = webhooks.get(id)
-      if (webhook !== undefined && (place === "webhookSecret" || place === "previousWebhookSecret")) {
-        webhooks.set(id, { ...webhook, [secretFields[place]]: to })
-      }
-      if (place === "apiKey" && key !== undefined) providerKeys.set(id, { ...key, sealedApiKey: to })
-      if (place === "credential" && connector !== undefined) {
-        connectors.set(id, { ...connector, sealedCredential: to })
-      }
-      if ((place === "headers" || place === "metadata") && connector !== undefined) {
-        const member = place === "headers" ? place : sealedField
-        connectors.set(id, { ...connector, metadata: { ...connector.metadata, [member]: to } })
-      }
-    }
+    const { textsOf, write } = textsIn(tables)
     return guard(
       SealedRepo.of({
         page: ({ place, ...range }) => Effect.sync(() => pageOf(textsOf(place), range)),
