@@ -25,6 +25,7 @@ import { now } from "./CurrentTime.ts"
 import { Ids } from "./Ids.ts"
 import { SecretBox } from "./SecretBox.ts"
 import { Settings } from "./Settings.ts"
+import { Signals } from "./Signals.ts"
 import { WebhookOutbox } from "./WebhookOutbox.ts"
 import { WebhookRepo } from "./WebhookRepo.ts"
 
@@ -83,6 +84,9 @@ export class Webhooks extends Context.Service<
       const repo = yield* WebhookRepo
       const makeSecret = yield* makeSecrets
       const { quotas } = yield* Settings
+      const signals = yield* Signals
+      /** Whoever sends looks more often where there is a webhook that is on. */
+      const told = (isActive: boolean) => (isActive ? signals.publish({ type: "webhooks" }) : Effect.void)
 
       const owned = yield* makeOwned
       const orGone = Option.match({
@@ -116,6 +120,7 @@ export class Webhooks extends Context.Service<
             failingSince: null
           }
           yield* repo.insert(webhook, quotas.webhooks).pipe(audited("webhook.create", webhook))
+          yield* told(isActive)
           return { ...toWebhook(webhook), secret }
         }),
         list: Effect.fnUntraced(function* (user, workspaceId) {
@@ -127,7 +132,9 @@ export class Webhooks extends Context.Service<
           const webhook = yield* owned(user, id)
           const change = { ...input, ...(events !== undefined && { events: eventsOf(events) }) }
           const changed = yield* repo.update(id, change, yield* now).pipe(audited("webhook.update", webhook))
-          return toWebhook(yield* orGone(changed))
+          const updated = yield* orGone(changed)
+          yield* told(updated.isActive)
+          return toWebhook(updated)
         }),
         remove: Effect.fnUntraced(function* (user, id) {
           const webhook = yield* owned(user, id)
