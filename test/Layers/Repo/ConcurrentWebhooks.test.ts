@@ -122,7 +122,7 @@ const suite = () => {
     })
   )
 
-  it.live("two that settle the same webhooks in another order wait for each other, and do not lock up", () =>
+  it.live("webhooks that several say at the same time are gone are switched off once each", () =>
     Effect.gen(function* () {
       const { on, together } = yield* makeSubject
       const webhooks = yield* on(

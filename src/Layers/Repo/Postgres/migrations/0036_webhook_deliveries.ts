@@ -14,11 +14,12 @@
 const mostQueues = 1000
 const mostWakes = 1000
 
-/** Until when is looked again for what somebody else has locked. */
+/** In how many milliseconds to look again for what somebody else has locked. */
 const againMillis = 50
 
-/** Whatever is known of the tables: by their indexes. */
-const byIndexes = "set enable_seqscan = off set enable_bitmapscan = off"
+/** By their indexes, row by row, whatever is known of the tables. */
+const byIndexes =
+  "set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off"
 
 /** In turns: of each workspace that which waits longest first, and workspaces by when they were served last. */
 const inTurns = `
@@ -37,16 +38,12 @@ const inTurns = `
       join webhook_queues q on q.webhook_id = w.webhook_id
     where q.workspace_id <> all (except_workspaces)
   ), ranked as (
-    select webhook_id, workspace_id, look_at,
-      row_number() over (partition by workspace_id order by look_at nulls last, webhook_id) as turn
-    from candidates
-  ), served as (
-    select w.workspace_id, (
-      select max(q.served_at) from webhook_queues q where q.workspace_id = w.workspace_id) as served_at
-    from (select distinct workspace_id from ranked) w
+    select webhook_id, look_at,
+      row_number() over (partition by workspace_id order by look_at nulls last, webhook_id) as turn,
+      (select max(q.served_at) from webhook_queues q where q.workspace_id = c.workspace_id) as served_at
+    from candidates c
   )
-  select r.webhook_id from ranked r join served s on s.workspace_id = r.workspace_id
-  order by r.turn, s.served_at nulls first, r.look_at nulls last, r.webhook_id`
+  select webhook_id from ranked order by turn, served_at nulls first, look_at nulls last, webhook_id`
 
 export const statements = [
   `create table if not exists webhook_events (
