@@ -1,12 +1,15 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import type { WebhookDeliveryId, WebhookId } from "../../src/Schemas/Ids.ts"
 import type { WebhookAttempt } from "../../src/Schemas/WebhookDelivery.ts"
 import { AuditRepo } from "../../src/Services/AuditRepo.ts"
+import { Signals } from "../../src/Services/Signals.ts"
 import { type Attempted, type ClaimedDelivery, WebhookOutbox } from "../../src/Services/WebhookOutbox.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeWorkspace } from "../support/Fixtures.ts"
+import { eventually } from "../support/Until.ts"
 import { makeWebhook, tell, WebhookRows } from "../support/Webhooks.ts"
 
 const leaseMillis = 600_000
@@ -401,6 +404,27 @@ export const suite = (it: It) =>
         const off = yield* make({ isActive: false })
         assert.isTrue(Option.isNone(yield* outbox.test(off.id, at(3))))
         assert.isTrue(Option.isNone(yield* outbox.test("wh_none" as WebhookId, at(3))))
+      })
+    )
+
+    it.effect("tells senders when something is to be sent anew", () =>
+      Effect.gen(function* () {
+        const { make, outbox, tellOne } = yield* makeSubject
+        const id = yield* tellOne(yield* make())
+        const signals = yield* (yield* Signals).subscribe
+        const isTold = { now: false }
+        yield* signals.pipe(
+          Stream.filter(({ type }) => type === "webhooks"),
+          Stream.runForEach(() => Effect.sync(() => (isTold.now = true))),
+          Effect.forkScoped
+        )
+        yield* eventually(
+          Effect.andThen(
+            outbox.redeliver(id),
+            Effect.sync(() => isTold.now)
+          ),
+          "senders are told"
+        )
       })
     )
 
