@@ -18,6 +18,7 @@ const others = [
   // Of the commands that are clients.
   "AGENTD_URL",
   "AGENTD_TOKEN",
+  "AGENTD_WEBHOOK_SECRET",
   "AGENTD_SERVICE_HOST",
   "AGENTD_DATABASE_PORT",
   "AGENTD_PORT_3000_TCP_ADDR",

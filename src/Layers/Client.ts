@@ -11,6 +11,7 @@ import { ClientError, type Connection, connect, said } from "./Client/Connection
 import { knownOf } from "./Client/Follow.ts"
 import * as Keyboard from "./Client/Keyboard.ts"
 import * as Screen from "./Client/Screen.ts"
+import { webhook } from "./Client/Webhook.ts"
 import { writeStdout } from "./Output.ts"
 
 /** The commands that speak to a running service, as any client does: by its public API, with a token. */
@@ -218,4 +219,4 @@ const chat = Command.make(
   )
 )
 
-export const commands = [tail, chat, run] as const
+export const commands = [tail, chat, run, webhook] as const

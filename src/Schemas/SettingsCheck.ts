@@ -9,7 +9,7 @@ const farthest = 2
 const prefix = "AGENTD_"
 
 /** What commands read that speak to a running service (`Layers/Client.ts`). */
-const ofClients = ["AGENTD_URL", "AGENTD_TOKEN"]
+const ofClients = ["AGENTD_URL", "AGENTD_TOKEN", "AGENTD_WEBHOOK_SECRET"]
 
 /** Every name that is read. */
 const known: ReadonlyArray<string> = [

@@ -5,6 +5,7 @@ export const allowed: ReadonlyMap<string, string> = new Map([
   ["Layers/Tools/Builtin.ts", "the tool that tells models what time it is"],
   ["Services/Telemetry.ts", "spans end at a time of day, as OpenTelemetry has them"],
   ["Services/CurrentTime.ts", "the one place that others ask: `now`"],
+  ["Layers/Client/Listen.ts", "the time stamp of a message must be close to it"],
   ["Layers/Inference/ModelStream.ts", "a provider may say a date until which it wants no request"],
   ["Layers/Telemetry/Post.ts", "a collector may say a date until which it wants no request"],
   ["Layers/Repo/InMemory/ApprovalRepo.ts", "the clock of this store"],
