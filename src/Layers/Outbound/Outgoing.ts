@@ -19,6 +19,10 @@ export const outgoing = async (
   signal: AbortSignal | undefined
 ): Promise<Outgoing> => {
   const url = plain(input instanceof Request ? input.url : String(input))
+  // What is bytes already needs no request to be read from.
+  if (!(input instanceof Request) && init?.body instanceof Uint8Array) {
+    return { url, method: init.method ?? "GET", headers: new Headers(init.headers), body: init.body }
+  }
   const request = new Request(input instanceof Request ? input : url, {
     ...init,
     duplex: "half",

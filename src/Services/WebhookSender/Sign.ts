@@ -11,6 +11,9 @@ import type { ClaimedDelivery } from "../WebhookOutbox.ts"
 
 const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/u
 
+/** Keys that are not opened again for each attempt. */
+const mostKnown = 1_000
+
 /**
  * The headers of Standard Webhooks for an attempt at a moment, with the trace that the event is of. During a rotation both
  * secrets sign.
@@ -19,10 +22,19 @@ export const make = Effect.gen(function* () {
   const box = yield* SecretBox
   const mac = yield* Effect.provide(Mac.Mac, Layer.provide(Mac.layerWebCrypto, SecureRandom.layerWebCrypto))
 
+  /** By what was sealed, which a rotation makes another. */
+  const known = new Map<string, Mac.Key>()
+
   const open = Effect.fnUntraced(function* (webhookId: string, sealed: string) {
+    const name = `${webhookId} ${sealed}`
+    const found = known.get(name)
+    if (found !== undefined) return found
     const bytes = keyOf(Redacted.value(yield* box.open(webhookId, sealed)))
     if (bytes === undefined) return yield* new SecretBoxError({ error: "is none of Standard Webhooks" })
-    return yield* Effect.orDie(Mac.key(Mac.hmacSha256, bytes))
+    const key = yield* Effect.orDie(Mac.key(Mac.hmacSha256, bytes))
+    if (known.size >= mostKnown) known.clear()
+    known.set(name, key)
+    return key
   })
 
   /** That it can't be opened is told with the attempt; that the one before it can't is no reason to send nothing. */
