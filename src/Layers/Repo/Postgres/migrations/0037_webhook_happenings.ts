@@ -25,19 +25,19 @@ const objectOf = (row: string, fields: ReadonlyArray<string>, texts: ReadonlyArr
 
 /** What is marked is gone for every reader. */
 const unlessMarked = (name: string, table: string) =>
-  `(select id from ${table} where id = new.${name} and deleted_at is null)`
+  `(select id from ${table} where id = r.${name} and deleted_at is null)`
 
 const run = object(
-  ...["id", "workspaceId", "projectId", "status", "createdAt", "updatedAt"].map(column("new")),
-  ...["prompt", "output", "error"].map(long("new")),
+  ...["id", "workspaceId", "projectId", "status", "createdAt", "updatedAt"].map(column("r")),
+  ...["prompt", "output", "error"].map(long("r")),
   `'agentId', ${unlessMarked("agent_id", "agents")}`,
   `'cronJobId', ${unlessMarked("cron_job_id", "cron_jobs")}`,
-  "'runAt', new.not_before",
-  ...["provider", "model", "providerKeyId"].map((field) => `'${field}', new.answered_by ->> '${field}'`),
+  "'runAt', r.not_before",
+  ...["provider", "model", "providerKeyId"].map((field) => `'${field}', r.answered_by ->> '${field}'`),
   `'usage', ${object(column("used")("inputTokens"), column("used")("outputTokens"))}`,
-  ...["autonomyLevel", "attempts", "startedAt", "firstTokenAt", "finishedAt"].map(column("new"))
+  ...["autonomyLevel", "attempts", "startedAt", "firstTokenAt", "finishedAt"].map(column("r"))
 )
-const turn = object(column("new")("conversationId"), "'messageId', new.reply_id")
+const turn = object(column("r")("conversationId"), "'messageId', r.reply_id")
 
 const argumentsOf = (row: string) =>
   `case when octet_length(${row}.arguments::text) > ${mostJsonBytes}
@@ -108,43 +108,57 @@ export const statements = [
         select 'dlv_' || ulid_of(at), event, webhook, at, at from unnest(wanting) webhook;
       perform pg_notify('agentd', '{"type":"webhooks"}');
     end $$`,
-  `create or replace function tell_run() returns trigger language plpgsql as $$
+  // Of all that a statement ends, at once: it may be many. The column `traceparent` is that of `nothing` where runs have none.
+  `create or replace function tell_runs() returns trigger language plpgsql as $$
     declare
-      what constant text := case when new.status = 'WAITING_APPROVAL' then 'run.waiting_approval'
-        when new.kind = 'turn' then 'turn.' else 'run.' end
-        || case when new.status = 'WAITING_APPROVAL' then '' else lower(new.status) end;
-      wanting constant text[] := webhooks_wanting(new.workspace_id, what);
-      used record;
-      facts jsonb;
+      at constant timestamptz := clock_timestamp();
+      ended record;
+      wanting text[];
+      has_told boolean := false;
     begin
-      if wanting = '{}' then return null; end if;
-      -- Of one that nobody ended who knew: what its steps used.
-      select input_tokens, output_tokens into used from (
-        select new.input_tokens, new.output_tokens
-        union all
-        select least(coalesce(sum((step #>> '{usage,inputTokens}')::bigint), 0), ${mostTokens}),
-          least(coalesce(sum((step #>> '{usage,outputTokens}')::bigint), 0), ${mostTokens})
-        from run_steps where run_id = new.id and new.status <> 'COMPLETED' and step ->> 'type' = 'model'
-      ) s (input_tokens, output_tokens) order by input_tokens::bigint + output_tokens desc limit 1;
-      facts := ${run};
-      if new.kind = 'turn' then facts := facts || ${turn}; end if;
-      if new.status = 'WAITING_APPROVAL' then
-        facts := facts || jsonb_build_object('approvals', (
-          select coalesce(jsonb_agg(${approval("a")} order by a.created_at, a.id), '[]') from (
-            select * from approvals where run_id = new.id and status = 'PENDING'
-            order by created_at, id limit ${mostApprovals + 1}) a));
-      end if;
-      -- A column that there may be: what is long is not made JSON for that.
-      new.prompt := '';
-      new.output := null;
-      new.policy := null;
-      perform tell_webhooks(wanting, new.workspace_id, what, facts, to_jsonb(new) ->> 'traceparent');
+      if not exists (select from webhooks where is_active and deleted_at is null) then return null; end if;
+      for ended in
+        select r.workspace_id, array_agg(r.id) as ids, case when r.status = 'WAITING_APPROVAL' then 'run.waiting_approval'
+          when r.kind = 'turn' then 'turn.' || lower(r.status) else 'run.' || lower(r.status) end as what
+        from made r join gone o on o.id = r.id
+        where o.status <> r.status and r.status in ('COMPLETED', 'FAILED', 'CANCELLED', 'WAITING_APPROVAL')
+          and (r.kind = 'task' or r.status <> 'CANCELLED')
+        group by 1, 3 order by 1, 3
+      loop
+        wanting := webhooks_wanting(ended.workspace_id, ended.what);
+        continue when wanting = '{}';
+        with happened as materialized (
+          select 'evt_' || ulid_of(at) as id, (select traceparent from runs t where t.id = r.id) as traced,
+            ${run}
+              || case when r.kind = 'turn' then ${turn} else '{}' end
+              || case when r.status = 'WAITING_APPROVAL' then jsonb_build_object('approvals', (
+                select coalesce(jsonb_agg(${approval("a")} order by a.created_at, a.id), '[]') from (
+                  select * from approvals where run_id = r.id and status = 'PENDING'
+                  order by created_at, id limit ${mostApprovals + 1}) a)) else '{}' end as facts
+          from (select null::text as traceparent) nothing, made r, lateral (
+            -- Of one that nobody ended who knew: what its steps used.
+            select s.input_tokens, s.output_tokens from (
+              select r.input_tokens, r.output_tokens
+              union all
+              select least(coalesce(sum((step #>> '{usage,inputTokens}')::bigint), 0), ${mostTokens}),
+                least(coalesce(sum((step #>> '{usage,outputTokens}')::bigint), 0), ${mostTokens})
+              from run_steps where run_id = r.id and r.status <> 'COMPLETED' and step ->> 'type' = 'model'
+            ) s (input_tokens, output_tokens) order by s.input_tokens::bigint + s.output_tokens desc limit 1
+          ) used
+          where r.id = any(ended.ids)
+        ), told as (
+          insert into webhook_events (id, workspace_id, type, at, facts, traceparent)
+          select id, ended.workspace_id, ended.what, at, facts, traced from happened
+        )
+        insert into webhook_deliveries (id, event_id, webhook_id, next_at, created_at)
+        select 'dlv_' || ulid_of(at), happened.id, webhook, at, at from happened, unnest(wanting) webhook;
+        has_told := true;
+      end loop;
+      if has_told then perform pg_notify('agentd', '{"type":"webhooks"}'); end if;
       return null;
     end $$`,
-  `create or replace trigger tell_run after update of status on runs for each row
-    when (old.status <> new.status and new.status in ('COMPLETED', 'FAILED', 'CANCELLED', 'WAITING_APPROVAL')
-      and (new.kind = 'task' or new.status <> 'CANCELLED'))
-    execute function tell_run()`,
+  `create or replace trigger tell_runs after update on runs referencing old table as gone new table as made
+    for each statement execute function tell_runs()`,
   `create or replace function tell_decided() returns trigger language plpgsql as $$
     declare
       wanting constant text[] := webhooks_wanting(new.workspace_id, 'approval.decided');
