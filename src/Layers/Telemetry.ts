@@ -33,14 +33,15 @@ const serializationOf = ({ protocol }: Destination) =>
     Effect.provide(protocol === "http/json" ? OtlpSerialization.layerJson : OtlpSerialization.layerProtobuf)
   )
 
-/** With it spans are made, and told; without a collector for them it is empty, and none is. */
+/** With a collector for them spans are made, and told; without one none is. */
 const layerTraces = Layer.unwrap(
   Effect.gen(function* () {
     const { leftMillis, plan, resource } = yield* self
     const destination = plan.destinations.traces
-    if (destination === undefined) return Layer.empty
-    const serialization = yield* serializationOf(destination)
     const { captureContent, propagation } = plan
+    if (destination === undefined)
+      return Layer.succeed(Telemetry, { tracing: false, captureContent, propagation })
+    const serialization = yield* serializationOf(destination)
     const tracer = Effect.gen(function* () {
       const queue = yield* Queue.make<SentSpan>({
         signal: "traces",

@@ -20,13 +20,16 @@ const severities: Readonly<Partial<Record<LogLevel.LogLevel, NonNullable<SentLin
   Fatal: 21
 }
 
+/** What a line has by itself here. */
+const ownFields: ReadonlySet<string> = new Set(["traceId", "spanId"])
+
 /**
  * The lines that standard error gets, with the same facts as fields, and the span in which they were written.
  */
 export const makeLogger = (length: number, written: (line: SentLine, size: number) => void) =>
   Logger.make<unknown, void>(({ cause, date, fiber, logLevel, message }) => {
-    const fields = Object.entries(fiber.getRef(References.CurrentLogAnnotations)).map(
-      ([key, value]) => [key, typeof value === "string" ? printed(value, length) : value] as const
+    const fields = Object.entries(fiber.getRef(References.CurrentLogAnnotations)).flatMap(([key, value]) =>
+      ownFields.has(key) ? [] : [[key, typeof value === "string" ? printed(value, length) : value] as const]
     )
     const span = fiber.cache.span
     const isTraced = span !== undefined && /^[\da-f]{16}$/u.test(span.spanId)

@@ -3,8 +3,8 @@ import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
 import * as Hex from "effect/encoding/Hex"
 import * as Option from "effect/Option"
-import type { KeyValue } from "effect/observability/OtlpResource"
 import type { TraceData } from "effect/observability/OtlpTracer"
+import * as Predicate from "effect/Predicate"
 import * as Tracer from "effect/Tracer"
 import { isSampled, type TelemetryPlan } from "../../Schemas/Telemetry.ts"
 import { fieldsOf, sizeOf } from "./Fields.ts"
@@ -178,8 +178,11 @@ class RecordedSpan extends QuietSpan {
   }
 
   #sent(startTime: bigint, endTime: bigint, exit: Exit.Exit<unknown, unknown>): SentSpan {
-    const { failure, status } = outcomeOf(exit, this.#length)
-    const exception = failure === undefined ? [] : [exceptionAt(endTime, failure)]
+    const failure = failureOf(exit)
+    if (failure !== undefined && !this.attributes.has("error.type")) {
+      const status = this.attributes.get("http.response.status_code")
+      this.attributes.set("error.type", status === undefined ? failure : String(status))
+    }
     return {
       traceId: this.traceId,
       spanId: this.spanId,
@@ -190,9 +193,9 @@ class RecordedSpan extends QuietSpan {
       endTimeUnixNano: String(endTime),
       attributes: fieldsOf(this.attributes, this.#length),
       droppedAttributesCount: this.#dropped.attributes,
-      events: [...this.#events, ...exception],
+      events: this.#events,
       droppedEventsCount: this.#dropped.events,
-      status,
+      status: { code: failure === undefined ? 0 : 2 },
       links: this.links.map(({ attributes, span }) => ({
         traceId: span.traceId.padStart(32, "0"),
         spanId: span.spanId,
@@ -206,32 +209,15 @@ class RecordedSpan extends QuietSpan {
 
 const kinds = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const
 
-const exceptionAt = (time: bigint, attributes: Array<KeyValue>): SentSpan["events"][number] => ({
-  name: "exception",
-  timeUnixNano: String(time),
-  attributes,
-  droppedAttributesCount: 0
-})
-
-/** What was cancelled has no status; what went well has none either, which is for those to set who look at it later. */
-const outcomeOf = (
-  exit: Exit.Exit<unknown, unknown>,
-  length: number
-): { readonly status: SentSpan["status"]; readonly failure: Array<KeyValue> | undefined } => {
-  if (exit._tag === "Success" || Cause.hasInterruptsOnly(exit.cause)) {
-    return { status: { code: 0 }, failure: undefined }
-  }
-  const [error] = Cause.prettyErrors(exit.cause)
-  if (error === undefined) return { status: { code: 2 }, failure: undefined }
-  const failure = fieldsOf(
-    [
-      ["exception.type", error.name],
-      ["exception.message", error.message],
-      ["exception.stacktrace", error.stack ?? ""]
-    ],
-    length
-  )
-  return { status: { code: 2, message: error.message.slice(0, length) }, failure }
+/**
+ * What was cancelled is no error, and what went well has no status, which is for those to set who look at it later. Of a
+ * failure its type alone is told: its words may be those of users, and are in the log.
+ */
+const failureOf = (exit: Exit.Exit<unknown, unknown>): string | undefined => {
+  if (exit._tag === "Success" || Cause.hasInterruptsOnly(exit.cause)) return undefined
+  const failure = Cause.squash(exit.cause)
+  if (Predicate.hasProperty(failure, "_tag") && typeof failure._tag === "string") return failure._tag
+  return failure instanceof Error ? failure.name : "_OTHER"
 }
 
 /** The spans of a batch, with what is said of the process. */

@@ -1,0 +1,152 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as References from "effect/References"
+import * as Tracer from "effect/Tracer"
+import { makeTracer, type SentSpan } from "../../../src/Layers/Telemetry/Spans.ts"
+
+const usual = {
+  sampling: { sampler: "parentbased_always_on", ratio: 1 },
+  propagation: true,
+  sqlSpans: false,
+  valueLength: 64
+} as const
+
+type Plan = Parameters<typeof makeTracer>[0]
+
+/** The spans of an effect that are told, by name. */
+const told = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, plan: Partial<Plan> = {}) {
+  const sent = new Map<string, SentSpan>()
+  const tracer = makeTracer({ ...usual, ...plan }, (span) => sent.set(span.name, span))
+  yield* Effect.exit(effect).pipe(
+    Effect.provideService(Tracer.Tracer, tracer),
+    Effect.provideService(References.TracerEnabled, true)
+  )
+  return sent
+})
+
+const fields = (span: SentSpan | undefined) =>
+  Object.fromEntries((span?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]))
+
+const remote = (sampled: boolean) =>
+  Tracer.externalSpan({ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", sampled })
+
+describe("spans", () => {
+  it.effect("are told with their place in the trace", () =>
+    Effect.gen(function* () {
+      const sent = yield* told(
+        Effect.void.pipe(
+          Effect.withSpan("inner", { kind: "client" }),
+          Effect.withSpan("outer", { parent: remote(true) })
+        )
+      )
+      const [outer, inner] = [sent.get("outer"), sent.get("inner")]
+      assert.strictEqual(outer?.traceId, remote(true).traceId)
+      assert.strictEqual(outer?.parentSpanId, remote(true).spanId)
+      assert.strictEqual(inner?.traceId, outer?.traceId)
+      assert.strictEqual(inner?.parentSpanId, outer?.spanId)
+      assert.deepStrictEqual([outer?.kind, inner?.kind], [1, 3])
+      assert.match(inner?.spanId ?? "", /^[\da-f]{16}$/u)
+    })
+  )
+
+  it.effect("of the database are in none's place", () =>
+    Effect.gen(function* () {
+      const statement = Effect.useSpan("a-database", { kind: "client" }, (span) =>
+        Effect.sync(() => span.attribute("db.system.name", "postgresql"))
+      )
+      const work = Effect.all([statement, Effect.withSpan(Effect.void, "inner")]).pipe(
+        Effect.withSpan("sql.transaction"),
+        Effect.withSpan("outer")
+      )
+      const sent = yield* told(work)
+      assert.deepStrictEqual([...sent.keys()], ["inner", "outer"])
+      assert.strictEqual(sent.get("inner")?.parentSpanId, sent.get("outer")?.spanId)
+      const all = yield* told(work, { sqlSpans: true })
+      assert.deepStrictEqual([...all.keys()], ["a-database", "inner", "sql.transaction", "outer"])
+    })
+  )
+
+  it.effect("follow the decision of the caller, and then that of the one above", () =>
+    Effect.gen(function* () {
+      const work = (sampled: boolean) =>
+        Effect.currentSpan.pipe(
+          Effect.tap((span) => Effect.sync(() => assert.strictEqual(span.sampled, sampled))),
+          Effect.withSpan("inner"),
+          Effect.withSpan("outer", { parent: remote(sampled) })
+        )
+      assert.strictEqual((yield* told(work(true))).size, 2)
+      assert.strictEqual((yield* told(work(false))).size, 0)
+      const always = { sampling: { sampler: "always_on", ratio: 1 } } as const
+      const outer = Effect.withSpan(Effect.withSpan(Effect.void, "inner"), "outer", { parent: remote(false) })
+      assert.strictEqual((yield* told(outer, always)).size, 2)
+      const never = { sampling: { sampler: "always_off", ratio: 1 } } as const
+      assert.strictEqual((yield* told(outer, never)).size, 0)
+    })
+  )
+
+  it.effect("begin a trace of their own where none is taken up", () =>
+    Effect.gen(function* () {
+      const sent = yield* told(Effect.withSpan(Effect.void, "outer", { parent: remote(true) }), {
+        propagation: false
+      })
+      assert.notStrictEqual(sent.get("outer")?.traceId, remote(true).traceId)
+      assert.isUndefined(sent.get("outer")?.parentSpanId)
+    })
+  )
+
+  it.effect("tell of a failure its type alone, and of a cancellation nothing", () =>
+    Effect.gen(function* () {
+      const failing = Effect.withSpan(Effect.die(new TypeError("the words of a user")), "failing")
+      const cancelled = Effect.withSpan(Effect.interrupt, "cancelled")
+      const sent = yield* told(Effect.andThen(Effect.exit(failing), cancelled))
+      assert.strictEqual(sent.get("failing")?.status.code, 2)
+      assert.strictEqual(fields(sent.get("failing"))["error.type"], "TypeError")
+      assert.notInclude(JSON.stringify([...sent]), "words of a user")
+      assert.strictEqual(sent.get("cancelled")?.status.code, 0)
+    })
+  )
+
+  it.effect("of requests have their route in the name, and neither a query nor a token", () =>
+    Effect.gen(function* () {
+      const token = `agentd_${"a".repeat(43)}`
+      const attributes = {
+        "client.address": "10.0.0.1",
+        "http.route": "/api/runs/:id/events",
+        "url.full": "http://a/?secret=1",
+        "url.query": "secret=1",
+        "url.path": `/api/runs/${token}`
+      }
+      const work = Effect.annotateCurrentSpan("client.address", "127.0.0.1").pipe(
+        Effect.withSpan("GET", { kind: "server", attributes })
+      )
+      const [span] = (yield* told(work)).values()
+      assert.strictEqual(span?.name, "GET /api/runs/{id}/events")
+      const told_ = fields(span)
+      assert.strictEqual(told_["client.address"], "10.0.0.1")
+      assert.strictEqual(told_["network.peer.address"], "127.0.0.1")
+      assert.notInclude(JSON.stringify(span), "secret")
+      assert.notInclude(JSON.stringify(span), token)
+    })
+  )
+
+  it.effect("are bounded", () =>
+    Effect.gen(function* () {
+      const work = Effect.gen(function* () {
+        const span = yield* Effect.currentSpan
+        for (let index = 0; index < 200; index++) {
+          span.attribute(`key${index}`, "x".repeat(1000))
+          span.event("event", 0n)
+        }
+        span.addLinks(Array.from({ length: 200 }, () => ({ span: remote(true), attributes: {} })))
+      })
+      const span = (yield* told(Effect.withSpan(work, "large"))).get("large")
+      assert.deepInclude(span, {
+        droppedAttributesCount: 72,
+        droppedEventsCount: 72,
+        droppedLinksCount: 72
+      })
+      assert.strictEqual(span?.attributes.length, 128)
+      assert.strictEqual(String(fields(span).key0).length, 64)
+    })
+  )
+})
