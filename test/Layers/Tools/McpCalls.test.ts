@@ -5,9 +5,11 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
 import { Lease } from "../../../src/Services/Lease.ts"
+import { within } from "../../../src/Services/Telemetry.ts"
 import { IdempotencyKey } from "../../../src/Services/ToolSource.ts"
 import { handled, listedTool, readBody, startHttp, startScripted } from "../../support/Mcp.ts"
 import { failure, makeClients, serverAt, using } from "../../support/McpClients.ts"
+import { makeTraces } from "../../support/Traces.ts"
 import { eventually } from "../../support/Until.ts"
 
 describe("calls of MCP clients", () => {
@@ -75,6 +77,44 @@ describe("calls of MCP clients", () => {
         yield* call("t")
         yield* Effect.provideService(call("t"), IdempotencyKey, "run_1/call_1")
         assert.deepStrictEqual(seen, [undefined, "run_1/call_1"])
+      })
+  )
+
+  it.effect.each(["2025-11-25", "2025-03-26"])(
+    "say in version %s in which trace they are made, in a header and in `_meta`",
+    (version) =>
+      Effect.gen(function* () {
+        const seen: Array<unknown> = []
+        const { url } = yield* startScripted({
+          versions: [version],
+          tools: [listedTool("t")],
+          answer: ({ method, params, request: { headers } }) => {
+            if (method === "tools/call") seen.push([headers.traceparent, params._meta?.traceparent])
+            return undefined
+          }
+        })
+        const { call } = yield* using(serverAt(url))
+        const kept = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+        yield* call("t")
+        yield* call("t").pipe(within(kept))
+        yield* call("t").pipe(
+          within(kept),
+          Effect.provide(makeTraces({ tracing: false, propagation: false }).layer)
+        )
+        const traces = makeTraces()
+        const traced = call("t").pipe(Effect.withSpan("calls"), within(kept.replace(/00$/, "01")))
+        yield* Effect.provide(traced, traces.layer)
+        const inSpan = `${kept.slice(0, 36)}${traces.spans()[0]?.spanId}-01`
+        assert.deepStrictEqual(seen, [
+          [undefined, undefined],
+          [kept, kept],
+          [undefined, undefined],
+          [inSpan, inSpan]
+        ])
+        assert.deepStrictEqual(
+          traces.spans().map(({ name }) => name),
+          ["calls"]
+        )
       })
   )
 
