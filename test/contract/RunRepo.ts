@@ -45,6 +45,7 @@ export const suite = (it: It) =>
           selectedModel: unicode,
           connectorIds: ["conn_1", unicode],
           autonomyLevel: "supervised",
+          traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
           attempts: 3,
           epoch: 2,
           updatedAt: at(1)
