@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net"
 import * as Clock from "effect/Clock"
 import * as Mac from "effect/crypto/Mac"
 import * as SecureRandom from "effect/crypto/SecureRandom"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -84,6 +85,8 @@ export const makeJudge = Effect.fnUntraced(function* (secret: Redacted.Redacted)
   })
 })
 
+type Judge = Effect.Success<ReturnType<typeof makeJudge>>
+
 const textIn = (value: Received["headers"][string]): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined
 
@@ -127,20 +130,23 @@ const open = (server: Server, port: number) =>
     server.listen(port, host, () => resume(Effect.succeed((server.address() as AddressInfo).port)))
   })
 
-/** Receives webhooks on this machine, and prints each, until it is interrupted. */
-export const listen = Effect.fn("Client.listen")(function* (options: {
+/**
+ * Receives webhooks on this machine, and prints each, until it is interrupted. The secret is asked for when the address
+ * is known.
+ */
+export const listen = Effect.fn("Client.listen")(function* <R>(options: {
   readonly port: number
-  readonly secret: Redacted.Redacted
+  readonly secret: (url: string) => Effect.Effect<Redacted.Redacted, ClientError, R>
   readonly isJson: boolean
-  /** Is told on which port. */
-  readonly listening?: (port: number) => Effect.Effect<unknown>
 }) {
-  const judge = yield* makeJudge(options.secret)
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
+  const judging = yield* Deferred.make<Judge>()
   const server = createServer({ requestTimeout: requestMillis }, async (request, response) => {
     try {
       const { headers, method = "" } = request
-      const judged = await run(judge({ method, headers, body: await bodyOf(request) }))
+      const body = await bodyOf(request)
+      const judge = await run(Deferred.await(judging))
+      const judged = await run(judge({ method, headers, body }))
       const write = judged.problem === null || options.isJson ? writeStdout : writeStderr
       await run(write(lineOf(judged, options.isJson)))
       response.writeHead(judged.status, judged.status === 413 ? { connection: "close" } : {}).end()
@@ -155,10 +161,11 @@ export const listen = Effect.fn("Client.listen")(function* (options: {
       server.closeAllConnections()
     })
   )
+  const url = `http://${host}:${port}/`
+  yield* Deferred.succeed(judging, yield* makeJudge(yield* options.secret(url)))
   yield* writeStderr(
-    `agentd: receiving webhooks at http://${host}:${port}/ until Ctrl-C; ` +
+    `agentd: receiving webhooks at ${url} until Ctrl-C; ` +
       `a service sends there if its AGENTD_ALLOW_PRIVATE_ADDRESSES allows ${host}`
   )
-  if (options.listening !== undefined) yield* options.listening(port)
   return yield* Effect.never
 }, Effect.scoped)

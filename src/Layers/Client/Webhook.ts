@@ -3,13 +3,45 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { ClientError } from "./Connection.ts"
+import { writeStderr } from "../Output.ts"
+import { connect, said } from "./Connection.ts"
 import { listen } from "./Listen.ts"
+
+const url = Flag.String("url").pipe(
+  Flag.withDescription("Address of the service (AGENTD_URL, else that of the data folder)"),
+  Flag.optional
+)
+
+const workspace = Flag.String("workspace").pipe(
+  Flag.withDescription("Id of the workspace that is listened to (the only one of the token)"),
+  Flag.optional
+)
 
 const given = () => {
   const secret = process.env.AGENTD_WEBHOOK_SECRET?.trim()
   return secret === undefined || secret === "" ? undefined : Redacted.make(secret)
 }
+
+/** A webhook of this service for as long as somebody listens; it is told of everything. */
+const passing = Effect.fnUntraced(function* (
+  options: { readonly url: Option.Option<string>; readonly workspace: Option.Option<string> },
+  address: string
+) {
+  const connection = yield* connect(options)
+  const { baseUrl, client } = connection
+  const workspaceId = yield* connection.workspace
+  const payload = { workspaceId, url: address, events: ["*"], description: "agentd webhook listen" } as const
+  const { id, secret } = yield* Effect.acquireRelease(
+    Effect.map(said(baseUrl, client.webhooks.create({ payload })), ({ data }) => data),
+    ({ id }) =>
+      said(baseUrl, client.webhooks.remove({ params: { id } })).pipe(
+        Effect.timeout("5 seconds"),
+        Effect.catch(() => writeStderr(`agentd: the webhook ${id} is still there: delete it`))
+      )
+  )
+  yield* writeStderr(`agentd: ${baseUrl} has the webhook ${id} for this, which is deleted at the end`)
+  return Redacted.make(secret)
+})
 
 const listening = Command.make(
   "listen",
@@ -24,28 +56,26 @@ const listening = Command.make(
     ),
     secret: Flag.Redacted("secret").pipe(
       Flag.withDescription(
-        "Secret of the webhook, whsec_… (AGENTD_WEBHOOK_SECRET, which no list of processes shows)"
+        "Secret of a webhook that is there, whsec_… (AGENTD_WEBHOOK_SECRET); without one is made and deleted at the end"
       ),
       Flag.optional
     ),
+    workspace,
+    url,
     json: Flag.Boolean("json").pipe(
       Flag.withDescription("Print one JSON object a line: each request, and whether it is verified"),
       Flag.withDefault(false)
     )
   },
-  Effect.fn(function* ({ json, port, secret }) {
+  Effect.fn(function* ({ json, port, secret, url, workspace }) {
     const own = Option.getOrUndefined(secret) ?? given()
-    if (own === undefined) {
-      return yield* new ClientError({
-        error:
-          "which secret? Make a webhook for this address (POST /api/webhooks), and set AGENTD_WEBHOOK_SECRET to the secret that is answered"
-      })
-    }
-    yield* listen({ port, secret: own, isJson: json })
+    const secretOf = (address: string) =>
+      own === undefined ? passing({ url, workspace }, address) : Effect.succeed(own)
+    yield* listen({ port, secret: secretOf, isJson: json })
   })
 ).pipe(
   Command.withDescription(
-    "Receive webhooks on this machine: print each, and answer 401 to what is not signed with the secret"
+    "Receive webhooks on this machine: print each, and answer 401 to what is not signed with the secret. Without a secret the service that runs is asked for a webhook as long as this lasts, by a token of an owner"
   )
 )
 

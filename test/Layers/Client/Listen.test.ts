@@ -112,16 +112,15 @@ describe("who listens for webhooks", () => {
 
   it.live("is reached by the sender", () =>
     Effect.gen(function* () {
-      const port = yield* Deferred.make<number>()
+      const address = yield* Deferred.make<string>()
       yield* Effect.forkChild(
         listen({
           port: 0,
-          secret: Redacted.make(secret),
-          isJson: true,
-          listening: (found) => Deferred.succeed(port, found)
+          secret: (found) => Effect.as(Deferred.succeed(address, found), Redacted.make(secret)),
+          isJson: true
         })
       )
-      const url = `http://127.0.0.1:${yield* Deferred.await(port)}/`
+      const url = yield* Deferred.await(address)
       const { tell, webhook } = yield* makeReceivers
       const to = yield* webhook({ url })
       const post = yield* Post.make
