@@ -56,7 +56,11 @@ export const namings: Readonly<
   },
   webhook: {
     table: "webhooks",
-    by: [owned("webhook_deliveries", "webhook_id"), owned("webhook_queues", "webhook_id", "ctid")]
+    by: [
+      owned("webhook_deliveries", "webhook_id"),
+      owned("webhook_queues", "webhook_id", "ctid"),
+      owned("webhook_wakes", "webhook_id", "ctid")
+    ]
   }
 }
 
