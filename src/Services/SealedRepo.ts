@@ -9,7 +9,10 @@ import type { Place, SealedText, StoredMetadata } from "../Schemas/Secrets.ts"
 export class SealedRepo extends Context.Service<
   SealedRepo,
   {
-    /** The oldest and the newest of each kind, by the ids of their rows: the same where there is one. */
+    /**
+     * The oldest and the newest of each kind, by the ids of their rows: the same where there is one. Secrets before a
+     * rotation are left out: one whose key is lost is there until the next, and no reason not to start.
+     */
     readonly samples: Effect.Effect<ReadonlyArray<SealedSample>, Unavailable>
     /** The texts of one place, by the ids of their rows; those behind `after` alone. */
     readonly page: (range: {

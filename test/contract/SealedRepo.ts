@@ -2,16 +2,18 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { sealedField } from "../../src/Schemas/ConnectorSecrets.ts"
-import type { ConnectorId, ProviderKeyId } from "../../src/Schemas/Ids.ts"
+import type { ConnectorId, ProviderKeyId, WebhookId } from "../../src/Schemas/Ids.ts"
 import type { Place } from "../../src/Schemas/Secrets.ts"
 import { ConnectorRepo } from "../../src/Services/ConnectorRepo.ts"
 import { ProviderKeyRepo } from "../../src/Services/ProviderKeyRepo.ts"
 import { SealedRepo } from "../../src/Services/SealedRepo.ts"
+import { WebhookRepo } from "../../src/Services/WebhookRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { makeProviderKey, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
 import { makeConnector } from "./ConnectorRepo.ts"
 import { readsWhileLocked } from "./Locking.ts"
+import { makeWebhook } from "./WebhookRepo.ts"
 
 const samples = Effect.flatMap(SealedRepo, (repo) => repo.samples)
 
@@ -148,6 +150,71 @@ export const suite = (it: It) =>
             metadata: { headers: 'h2 "\\', [sealedField]: "m2", url: unicode }
           })
         )
+      })
+    )
+
+    it.effect("gives the oldest and the newest secret of a webhook, and none that was before", () =>
+      Effect.gen(function* () {
+        const webhooks = yield* WebhookRepo
+        const workspaceId = yield* makeWorkspace
+        const mark = yield* newId<string>("webhook")
+        const insert = (id: string, name: string) =>
+          makeWebhook(workspaceId, {
+            id: id as WebhookId,
+            sealedSecret: `${name} ${mark}`,
+            previousSealedSecret: `${name} before ${mark}`,
+            previousUntil: new Date(9_000)
+          })
+        yield* insert(mark, "middle")
+        yield* insert("wh_00", "old")
+        const { id } = yield* insert(yield* newId<WebhookId>("webhook"), "new")
+        const texts = ["old", "middle", "new"].flatMap((name) => [
+          `${name} ${mark}`,
+          `${name} before ${mark}`
+        ])
+        const kind = "webhook" as const
+        const old = { kind, sealed: `old ${mark}`, newest: false }
+        assert.sameDeepMembers(yield* found(...texts), [old, { kind, sealed: `new ${mark}`, newest: true }])
+        yield* webhooks.remove(id)
+        assert.sameDeepMembers(yield* found(...texts), [
+          old,
+          { kind, sealed: `middle ${mark}`, newest: true }
+        ])
+      })
+    )
+
+    it.effect("gives and replaces both secrets of a webhook, and none of one that is gone", () =>
+      Effect.gen(function* () {
+        const repo = yield* SealedRepo
+        const webhooks = yield* WebhookRepo
+        const webhook = yield* makeWebhook(yield* makeWorkspace, { sealedSecret: "first" })
+        const { id } = webhook
+        const at = new Date(5_000)
+        const page = (place: Place) =>
+          Effect.map(repo.page({ place, after: id.slice(0, -1), limit: 32 }), (found) =>
+            found.filter((text) => text.id === id).map(({ sealed }) => sealed)
+          )
+        assert.deepStrictEqual(yield* page("webhookSecret"), ["first"])
+        assert.deepStrictEqual(yield* page("previousWebhookSecret"), [])
+        yield* webhooks.rotate(id, { sealedSecret: `second ${id}`, previousUntil: at }, at)
+        assert.deepStrictEqual(yield* page("webhookSecret"), [`second ${id}`])
+        assert.deepStrictEqual(yield* page("previousWebhookSecret"), ["first"])
+        const replace = (place: Place, from: string, to: string) => repo.replace({ place, id, from, to })
+        // It was rotated behind the look: what is there now is kept.
+        assert.isFalse(yield* replace("webhookSecret", "first", "lost"))
+        assert.isFalse(yield* replace("previousWebhookSecret", `second ${id}`, "lost"))
+        const before = Option.getOrThrow(yield* webhooks.find(id))
+        assert.isTrue(yield* replace("webhookSecret", `second ${id}`, `third ${id}`))
+        assert.isTrue(yield* replace("previousWebhookSecret", "first", `fourth ${id}`))
+        assert.deepStrictEqual(
+          yield* webhooks.find(id),
+          Option.some({ ...before, sealedSecret: `third ${id}`, previousSealedSecret: `fourth ${id}` })
+        )
+        yield* webhooks.remove(id)
+        assert.deepStrictEqual(yield* page("webhookSecret"), [])
+        assert.deepStrictEqual(yield* page("previousWebhookSecret"), [])
+        assert.isFalse(yield* replace("webhookSecret", `third ${id}`, "back"))
+        assert.deepStrictEqual(yield* found(`third ${id}`, `fourth ${id}`), [])
       })
     )
 

@@ -33,7 +33,7 @@ const newWebhook = Effect.fnUntraced(function* (
   }
 })
 
-const makeWebhook = Effect.fnUntraced(function* (
+export const makeWebhook = Effect.fnUntraced(function* (
   workspaceId: WorkspaceId,
   given: Partial<StoredWebhook> = {}
 ) {

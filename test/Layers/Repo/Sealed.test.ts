@@ -15,7 +15,9 @@ describe("what is stored sealed", () => {
       // Of `places` in SealedRepo.ts; the headers of a connector are a part of its metadata.
       assert.deepStrictEqual(columns, [
         { name: "connectors.sealed_credential" },
-        { name: "provider_keys.sealed_api_key" }
+        { name: "provider_keys.sealed_api_key" },
+        { name: "webhooks.previous_sealed_secret" },
+        { name: "webhooks.sealed_secret" }
       ])
     }).pipe(Effect.provide(layerNode(EmbeddedCopy.layerClient)))
   )

@@ -122,10 +122,6 @@ export const layer = Layer.effect(
             ...endsOf(
               "webhook",
               Array.from(webhooks.values(), ({ id, sealedSecret }) => [id, sealedSecret])
-            ),
-            ...endsOf(
-              "webhook",
-              Array.from(webhooks.values(), ({ id, previousSealedSecret }) => [id, previousSealedSecret])
             )
           ]
         })

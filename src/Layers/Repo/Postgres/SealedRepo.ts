@@ -45,7 +45,8 @@ const change = (sql: PgClient, id: string, changed: Fragment, condition: Fragmen
 export const layer = Layer.effect(
   SealedRepo,
   Effect.map(Database, ({ query, sql }) => {
-    const selects = Object.values(places).flatMap(({ kind, table, text }) =>
+    const { previousWebhookSecret: _, ...needed } = places
+    const selects = Object.values(needed).flatMap(({ kind, table, text }) =>
       ["asc", "desc"].map(
         (order) => `
           (select '${kind}' as kind, ${text} as sealed, ${order === "desc"} as newest
