@@ -4,7 +4,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Fiber } from "effect/Fiber"
-import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Tracer from "effect/Tracer"
 import { readTraceparent, toTraceparent } from "../Schemas/TraceContext.ts"
@@ -117,11 +116,6 @@ export const noting: Effect.Effect<((attributes: Attributes) => void) | undefine
   }
 )
 
-/** Marks a span that begins a trace by itself: work that nobody asked for is told where it is marked, and else not. */
-const BeginsTrace = Context.Reference<boolean>("agentd/Services/Telemetry/BeginsTrace", {
-  defaultValue: () => false
-})
-
 /** A failure that tells nothing but its type: its message and stack may hold texts of users, models and tools. */
 const bare = (type: string): Error => {
   const error = new Error(type)
@@ -147,22 +141,13 @@ export interface SpanGiven {
   readonly spanId?: string
 }
 
-const beginsTrace = Context.make(BeginsTrace, true)
-
 /** Begins a span, which whoever has it ends. */
-export const open = ({
-  attributes,
-  kind,
-  links,
-  name,
-  parent,
-  spanId
-}: SpanGiven): Effect.Effect<Tracer.Span> =>
+const open = ({ attributes, kind, links, name, parent, spanId }: SpanGiven): Effect.Effect<Tracer.Span> =>
   Effect.map(
     Effect.makeSpan(name, {
       ...(kind !== undefined && { kind }),
       ...(links !== undefined && { links }),
-      ...(parent === null ? { root: true, annotations: beginsTrace } : parent !== undefined && { parent })
+      ...(parent === null ? { root: true } : parent !== undefined && { parent })
     }),
     (span) => {
       if (spanId !== undefined) Object.defineProperty(span, "spanId", { value: spanId })
@@ -172,7 +157,7 @@ export const open = ({
   )
 
 /** Ends a span, as an error where it has an `error.type`: that is all that is told of it. */
-export const close = (span: Tracer.Span, type?: string): Effect.Effect<void> =>
+const close = (span: Tracer.Span, type?: string): Effect.Effect<void> =>
   Effect.map(Clock.Clock, (clock) => {
     if (type !== undefined) span.attribute("error.type", type)
     const told = span.attributes.get("error.type")
@@ -211,29 +196,3 @@ export const spanned =
         }
       )
     })
-
-const told = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
-  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
-  const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
-  return Exit.fail(bare(failure === undefined ? "_OTHER" : failureType(failure.error)))
-}
-
-/** What looks again and again whether there is something to do would be a trace each time. */
-const isWanted = ({ annotations, kind, parent }: Parameters<Tracer.Tracer["span"]>[0]): boolean =>
-  Option.isSome(parent) || kind === "server" || Context.get(annotations, BeginsTrace)
-
-/**
- * The same tracer, but of a span that failed no more than the type of the failure is told, whoever made it; and one that
- * is part of nothing is not sampled, unless it is of a request or marked (`SpanGiven.parent`). What is logged is in the log
- * alone, with the ids of its span.
- */
-export const discreet = (tracer: Tracer.Tracer): Tracer.Tracer => ({
-  ...tracer,
-  span: (options) => {
-    const span = tracer.span(isWanted(options) ? options : { ...options, sampled: false })
-    const end = span.end.bind(span)
-    span.end = (at, exit) => end(at, told(exit))
-    span.event = () => undefined
-    return span
-  }
-})

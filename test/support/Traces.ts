@@ -1,9 +1,12 @@
-import * as Effect from "effect/Effect"
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
-import { discreet, Telemetry, type TelemetryShape } from "../../src/Services/Telemetry.ts"
+import { Telemetry, type TelemetryShape } from "../../src/Services/Telemetry.ts"
 
 /** All that a span tells, as one text. */
 const shown = (span: Tracer.NativeSpan): string =>
@@ -16,7 +19,7 @@ const shown = (span: Tracer.NativeSpan): string =>
       span.status._tag === "Ended" && span.status.exit._tag === "Failure"
         ? span.status.exit.cause.reasons.map((reason) =>
             reason._tag === "Fail" && reason.error instanceof Error
-              ? [reason.error.name, reason.error.message, reason.error.stack]
+              ? [reason.error.name, reason.error.message]
               : reason._tag === "Interrupt"
                 ? reason._tag
                 : [String(reason), JSON.stringify(reason)]
@@ -26,19 +29,31 @@ const shown = (span: Tracer.NativeSpan): string =>
     (_, value) => (typeof value === "bigint" ? String(value) : value)
   )
 
+/** Of a failure that a span ends with its type alone is sent. */
+const typeOf = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
+  const error = Cause.squash(exit.cause)
+  const isTagged = Predicate.hasProperty(error, "_tag") && typeof error._tag === "string"
+  return Exit.fail(new Error(isTagged ? String(error._tag) : error instanceof Error ? error.name : "_OTHER"))
+}
+
 /** Spans as a collector would get them: those that are sampled, as they began. */
 export const makeTraces = (how: Partial<TelemetryShape> = {}) => {
   const made: Array<Tracer.NativeSpan> = []
   const tracer = Tracer.make({
     span: (options) => {
       const span = new Tracer.NativeSpan(options)
+      const end = span.end.bind(span)
+      span.end = (at, exit) => end(at, typeOf(exit))
       made.push(span)
       return span
     }
   })
   const telemetry = { tracing: true, captureContent: false, propagation: true, ...how }
   const layer = Layer.mergeAll(
-    Layer.succeed(Tracer.Tracer, discreet(tracer)),
+    // As the service has them: none that writes lines of the log into spans.
+    Logger.layer([]),
+    Layer.succeed(Tracer.Tracer, tracer),
     Layer.succeed(References.TracerEnabled, telemetry.tracing),
     Layer.succeed(Telemetry, telemetry)
   )
@@ -80,6 +95,3 @@ export const errorOf = (span: Tracer.Span | undefined) =>
     : undefined
 
 export const isEnded = (span: Tracer.Span): boolean => span.status._tag === "Ended"
-
-/** Nothing of this process is traced. */
-export const withoutSpans = Effect.withTracerEnabled(false)

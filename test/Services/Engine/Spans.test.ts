@@ -114,7 +114,11 @@ describe("the spans of a run", () => {
       assert.notInclude(log.lines.join("\n"), secret)
       const line = log.entries.find(({ requestId: of }) => of === requestId)
       assert.deepInclude(line, { traceId: incoming.trace, spanId: server?.spanId })
-    }).pipe(Effect.scoped, Effect.provide(layerScripted()), Effect.provide([traces.layer, log.layer]))
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(layerScripted()),
+      Effect.provide(Layer.merge(traces.layer, log.layer))
+    )
   })
 
   it.effect("tell texts where the operator says so, of bounded size", () => {
