@@ -26,7 +26,12 @@ const serve = (env: (collector: Collector) => Readonly<Record<string, string>>) 
   })
   const ask = (path: string, headers: Readonly<Record<string, string>> = {}) => {
     const { token } = readCredentials(dataDir.path)
-    return fetch(`${server.baseUrl}${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
+    const asked = fetch(`${server.baseUrl}${path}`, {
+      headers: { authorization: `Bearer ${token}`, ...headers }
+    })
+    return asked.catch((error) => {
+      throw new Error(`${error}, and the service has said: ${server.stderr().slice(-2000)}`)
+    })
   }
   return {
     collector: () => collector,
