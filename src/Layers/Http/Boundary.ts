@@ -115,10 +115,9 @@ export const layer = HttpRouter.middleware(
   { global: true }
 )
 
-/** To its span: by what it is found in the log and in the audit log, and who has asked. */
-const told = ({ address, requestId, workspaceId }: RequestFacts.RequestFacts) =>
+/** To its span: who has asked, and of which workspace. */
+const told = ({ address, workspaceId }: RequestFacts.RequestFacts) =>
   Effect.annotateCurrentSpan({
-    "agentd.request.id": requestId,
     ...(workspaceId !== undefined && { "agentd.workspace.id": maskTokens(workspaceId) }),
     ...(address !== undefined && { "client.address": address })
   })

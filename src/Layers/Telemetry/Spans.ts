@@ -31,9 +31,9 @@ export const makeTracer = (plan: Plan, ended: (span: SentSpan, size: number) => 
   Tracer.make({
     span: (options) => {
       if (!plan.sqlSpans && isOfDatabase(options.name)) return new HiddenSpan(options)
-      const parent = plan.propagation
-        ? options.parent
-        : Option.filter(options.parent, ({ _tag }) => _tag === "Span")
+      // What a caller says of its trace; that of a run is our own.
+      const isForeign = options.kind === "server" && !plan.propagation
+      const parent = isForeign ? Option.filter(options.parent, ({ _tag }) => _tag === "Span") : options.parent
       const [traceId, sampled] = decide(plan, options, parent)
       const facts = { ...options, parent, traceId }
       return sampled ? new RecordedSpan(facts, plan, ended) : new QuietSpan(facts)

@@ -4,12 +4,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { readTraceparent } from "../../Schemas/TraceContext.ts"
 import type { StoredWebhook } from "../../Schemas/Webhook.ts"
 import { keyOf, signatureOf, signedOf } from "../../Schemas/WebhookSignature.ts"
 import { SecretBox, SecretBoxError } from "../SecretBox.ts"
+import { Telemetry } from "../Telemetry.ts"
 import type { ClaimedDelivery } from "../WebhookOutbox.ts"
-
-const traceparentForm = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/u
 
 /** Keys that are not opened again for each attempt. */
 const mostKnown = 1_000
@@ -51,12 +51,14 @@ export const make = Effect.gen(function* () {
     const signed = signedOf(event.id, seconds, body)
     const keys = yield* keysOf(webhook, at)
     const tags = yield* Effect.forEach(keys, (key) => Effect.orDie(mac.sign(key, signed)))
+    const { propagation } = yield* Telemetry
     const { traceparent } = event
+    const isPassedOn = propagation && readTraceparent(traceparent) !== undefined
     return {
       "webhook-id": event.id,
       "webhook-timestamp": String(seconds),
       "webhook-signature": signatureOf(tags),
-      ...(traceparent !== null && traceparentForm.test(traceparent) && { traceparent })
+      ...(isPassedOn && traceparent !== null && { traceparent })
     }
   })
 })

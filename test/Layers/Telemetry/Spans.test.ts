@@ -49,6 +49,21 @@ describe("spans", () => {
     })
   )
 
+  it.effect(
+    "of a request begin a trace where nothing is taken from callers; what is kept with a run stays",
+    () =>
+      Effect.gen(function* () {
+        const work = Effect.all([
+          Effect.withSpan(Effect.void, "request", { kind: "server", parent: remote(true) }),
+          Effect.withSpan(Effect.void, "execution", { parent: remote(true) })
+        ])
+        const sent = yield* told(work, { propagation: false })
+        assert.notStrictEqual(sent.get("request")?.traceId, remote(true).traceId)
+        assert.isUndefined(sent.get("request")?.parentSpanId)
+        assert.strictEqual(sent.get("execution")?.traceId, remote(true).traceId)
+      })
+  )
+
   it.effect("of the database are in none's place", () =>
     Effect.gen(function* () {
       const statement = Effect.useSpan("a-database", { kind: "client" }, (span) =>
@@ -81,16 +96,6 @@ describe("spans", () => {
       assert.strictEqual((yield* told(outer, always)).size, 2)
       const never = { sampling: { sampler: "always_off", ratio: 1 } } as const
       assert.strictEqual((yield* told(outer, never)).size, 0)
-    })
-  )
-
-  it.effect("begin a trace of their own where none is taken up", () =>
-    Effect.gen(function* () {
-      const sent = yield* told(Effect.withSpan(Effect.void, "outer", { parent: remote(true) }), {
-        propagation: false
-      })
-      assert.notStrictEqual(sent.get("outer")?.traceId, remote(true).traceId)
-      assert.isUndefined(sent.get("outer")?.parentSpanId)
     })
   )
 

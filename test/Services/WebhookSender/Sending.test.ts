@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { TestClock } from "effect/testing"
 import { AddressRefused } from "../../../src/Schemas/Outbound.ts"
 import { Signals } from "../../../src/Services/Signals.ts"
+import { Telemetry } from "../../../src/Services/Telemetry.ts"
 import { makeLog } from "../../support/Log.ts"
 import { makeReceivers, type Sent, soon } from "../../support/Receivers.ts"
 import { layerAtRest } from "../../support/Service.ts"
@@ -23,16 +24,17 @@ describe("a sender", () => {
       const { rows, sent, start, tell, webhook } = yield* makeReceivers
       const to = yield* webhook()
       yield* TestClock.setTime(1_700_000_000_900)
-      yield* tell(to, { facts: { text: "Zoë" }, traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` })
+      const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`
+      yield* tell(to, { type: "run.completed", facts: { output: "Zoë" }, traceparent })
       const { stop } = yield* start
       yield* soon(() => rows[0]?.status === "delivered", "delivered")
       const [one] = sent
       assert.strictEqual(one?.url, to.url)
       assert.strictEqual(one?.redirect, "manual")
       assert.deepStrictEqual(JSON.parse(one?.body ?? ""), {
-        type: "webhook.test",
+        type: "run.completed",
         timestamp: "1970-01-01T00:00:01.234Z",
-        data: { text: "Zoë" }
+        data: { output: "Zoë" }
       })
       const { "webhook-signature": signature, ...headers } = one?.headers ?? {}
       assert.match(signature ?? "", /^v1,[\w+/]{43}=$/)
@@ -41,13 +43,28 @@ describe("a sender", () => {
         "user-agent": "agentd/0.1.0",
         "webhook-id": rows[0]?.event.id ?? "",
         "webhook-timestamp": "1700000000",
-        traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`
+        traceparent
       })
       const result = rows[0]?.results[0]
       assert.deepInclude(result, { statusCode: 204, error: null })
       assert.strictEqual(result?.at.getTime(), 1_700_000_000_900)
       yield* stop
     }).pipe(Effect.provide(layerAtRest()))
+  )
+
+  it.effect("tells nobody of a trace where the operator says so", () =>
+    Effect.gen(function* () {
+      const { sent, start, tell, webhook } = yield* makeReceivers
+      const to = yield* webhook()
+      yield* tell(to, { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` })
+      const { stop } = yield* start
+      yield* soon(() => sent.length > 0, "sent")
+      assert.notProperty(sent[0]?.headers, "traceparent")
+      yield* stop
+    }).pipe(
+      Effect.provideService(Telemetry, { tracing: false, captureContent: false, propagation: false }),
+      Effect.provide(layerAtRest())
+    )
   )
 
   it.effect("does so as soon as it is told that there is something, and soon without", () =>
@@ -167,7 +184,7 @@ describe("a sender", () => {
     Effect.gen(function* () {
       const { receiver, rows, sent, start, tell, webhook } = yield* makeReceivers
       receiver.answer = () => new Response(null, { status: 503 })
-      yield* tell(yield* webhook(), { facts: { b: 1, a: [{ z: null }] } })
+      yield* tell(yield* webhook(), { type: "run.completed", facts: { b: 1, a: [{ z: null }] } })
       const { stop } = yield* start
       const hour = 3_600_000
       const pauses = [5_000, 300_000, 1_800_000, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hour)]

@@ -40,7 +40,7 @@ describe("what is sent", () => {
     Effect.gen(function* () {
       yield* today
       const { rows, sent, start, tell, webhook } = yield* makeReceivers
-      yield* tell(yield* webhook(), { facts: { text: 'Zoë 👩‍🚀 "x" \u2028 \\' } })
+      yield* tell(yield* webhook(), { type: "run.completed", facts: { output: 'Zoë 👩‍🚀 "x" \u2028 \\' } })
       const { stop } = yield* start
       yield* soon(() => rows[0]?.status === "delivered", "delivered")
       const one = sent[0] as Sent
