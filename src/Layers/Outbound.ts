@@ -15,12 +15,14 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { allowPrivateAddresses } = yield* Settings
     const run = Effect.runForkWith(yield* Effect.context<never>())
+    const { fetch: guarded, post } = yield* Client.makeWays({
+      isAllowed: allowedBy(allowPrivateAddresses, isPublic),
+      onRefusal: ({ found, host }) =>
+        run(Effect.annotateLogs(Effect.logInfo("a host is not connected to"), { host, found }))
+    })
     return Outbound.of({
-      guarded: yield* Client.make({
-        isAllowed: allowedBy(allowPrivateAddresses, isPublic),
-        onRefusal: ({ found, host }) =>
-          run(Effect.annotateLogs(Effect.logInfo("a host is not connected to"), { host, found }))
-      }),
+      guarded,
+      post,
       trusted: yield* Client.make({})
     })
   })

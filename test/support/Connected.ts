@@ -21,6 +21,7 @@ import { ToolSource } from "../../src/Services/ToolSource.ts"
 import { makeConnector } from "../contract/ConnectorRepo.ts"
 import { makeWorkspace, newId } from "./Fixtures.ts"
 import { type Asked, handled, startScripted } from "./Mcp.ts"
+import { postBy } from "./Posts.ts"
 
 /** Connects to every address but one. */
 const guarded: typeof fetch = (input, init) =>
@@ -40,7 +41,7 @@ export const layer = Tools.layer.pipe(
     Layer.mergeAll(
       Layer.succeed(Settings, Settings.defaults),
       Layer.succeed(Arguments.LimitsMillis, [60_000]),
-      Layer.succeed(Outbound, { guarded, trusted: fetch }),
+      Layer.succeed(Outbound, { guarded, post: postBy(guarded), trusted: fetch }),
       Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] }),
       Ids.layer
     )

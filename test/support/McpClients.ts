@@ -1,11 +1,12 @@
 import * as Effect from "effect/Effect"
 import * as Mcp from "../../src/Layers/Tools/Mcp.ts"
 import { Outbound } from "../../src/Services/Outbound.ts"
+import { postBy } from "./Posts.ts"
 
 /** Clients that may connect to any address; the scope closes them. */
 export const makeClients = () =>
   Mcp.make.pipe(
-    Effect.provideService(Outbound, { guarded: fetch, trusted: fetch }),
+    Effect.provideService(Outbound, { guarded: fetch, post: postBy(fetch), trusted: fetch }),
     Effect.map((clients) => ({
       ...clients,
       tools: (server: ReturnType<typeof serverAt>) =>

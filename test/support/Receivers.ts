@@ -15,6 +15,7 @@ import { Outbound } from "../../src/Services/Outbound.ts"
 import { SecretBox } from "../../src/Services/SecretBox.ts"
 import { type Attempted, WebhookOutbox } from "../../src/Services/WebhookOutbox.ts"
 import * as WebhookSender from "../../src/Services/WebhookSender.ts"
+import { postBy } from "./Posts.ts"
 import { eventually } from "./Until.ts"
 
 export const secret = `whsec_${Buffer.alloc(32, 3).toString("base64")}`
@@ -188,7 +189,7 @@ export const makeReceivers = Effect.gen(function* () {
     const node = WebhookSender.layer.pipe(
       Layer.provide([
         Layer.succeed(WebhookOutbox, port),
-        Layer.succeed(Outbound, { guarded, trusted: guarded })
+        Layer.succeed(Outbound, { guarded, post: postBy(guarded), trusted: guarded })
       ]),
       Layer.fresh
     )

@@ -1,7 +1,8 @@
 import * as Effect from "effect/Effect"
 import { refusalOf } from "../../Schemas/Outbound.ts"
+import type { Outbound } from "../../Services/Outbound.ts"
 import { connector, type Guard } from "./Guard.ts"
-import { type Outgoing, outgoing } from "./Outgoing.ts"
+import { type Outgoing, outgoing, plain } from "./Outgoing.ts"
 import { follow } from "./Redirects.ts"
 
 /**
@@ -23,7 +24,10 @@ const options = {
  * some 70 ms to load, is loaded by the first request. What `fetch` knows beyond method, headers, body,
  * signal and redirect has no effect.
  */
-export const make = Effect.fnUntraced(function* (guard: Guard) {
+export const make = (guard: Guard) => Effect.map(makeWays(guard), ({ fetch }) => fetch)
+
+/** The same, and a `post` beside it that shares its connections (`Services/Outbound.ts`). */
+export const makeWays = Effect.fnUntraced(function* (guard: Guard) {
   let connections: ReturnType<typeof open> | undefined
   let closed = false
 
@@ -34,13 +38,17 @@ export const make = Effect.fnUntraced(function* (guard: Guard) {
     }).pipe(Effect.timeoutOption("1 second"))
   )
 
+  const opened = async () => {
+    if (closed) throw new TypeError("fetch failed: the service is stopping")
+    connections ??= open(guard)
+    return await connections
+  }
+
   const ask: typeof globalThis.fetch = async (input, init) => {
     const signal =
       (init?.signal === undefined && input instanceof Request ? input.signal : init?.signal) ?? undefined
     const first = await outgoing(input, init, signal)
-    if (closed) throw new TypeError("fetch failed: the service is stopping")
-    connections ??= open(guard)
-    const { agent, undici } = await connections
+    const { agent, undici } = await opened()
     const redirect = init?.redirect ?? (input instanceof Request ? input.redirect : "follow")
     const send = ({ body, headers, method, url }: Outgoing) =>
       undici.fetch(url, {
@@ -63,7 +71,18 @@ export const make = Effect.fnUntraced(function* (guard: Guard) {
       throw refusal === undefined ? error : new TypeError(refusal.error, { cause: refusal })
     }
   }
-  return fetch
+
+  const post: Outbound["Service"]["post"] = async (url, { body, headers, signal }) => {
+    const address = plain(url)
+    const { agent, undici } = await opened()
+    const sent = { method: "POST", headers: { ...headers }, body, signal, dispatcher: agent } as const
+    const { body: answer, statusCode } = await undici.request(address, sent)
+    return {
+      status: statusCode,
+      letGo: (limit, until) => answer.dump({ limit, signal: until }).catch(() => void answer.destroy())
+    }
+  }
+  return { fetch, post }
 })
 
 const open = async (guard: Guard) => {

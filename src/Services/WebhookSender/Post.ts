@@ -1,12 +1,11 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { version } from "../../Schemas/Version.ts"
 import { refusalOf } from "../../Schemas/WebhookAttempts.ts"
 import type { WebhookAttempt } from "../../Schemas/WebhookDelivery.ts"
 import { failureOf, shown } from "../../Schemas/WebhookFailure.ts"
 import { payloadOf } from "../../Schemas/WebhookPayload.ts"
 import { monotonicMillis, now } from "../CurrentTime.ts"
-import { Outbound } from "../Outbound.ts"
+import { type Answered, Outbound } from "../Outbound.ts"
 import type { ClaimedDelivery } from "../WebhookOutbox.ts"
 import * as Sign from "./Sign.ts"
 
@@ -28,13 +27,13 @@ export const bodyOf = (event: ClaimedDelivery["event"]): Uint8Array =>
  * receiver is its status alone.
  */
 export const make = Effect.gen(function* () {
-  const { guarded } = yield* Outbound
+  const { post } = yield* Outbound
   const sign = yield* Sign.make
 
   /** The answer, or why there is none. */
-  const ask = (url: string, headers: Record<string, string>, body: Uint8Array<ArrayBuffer>) =>
+  const ask = (url: string, headers: Record<string, string>, body: Uint8Array) =>
     Effect.tryPromise({
-      try: (signal) => guarded(url, { method: "POST", headers, body, redirect: "manual", signal }),
+      try: (signal) => post(url, { headers, body, signal }),
       catch: failureOf
     }).pipe(
       Effect.timeoutOrElse({
@@ -61,7 +60,7 @@ export const make = Effect.gen(function* () {
       const body = bodyOf(event)
       weigh(body.byteLength)
       const headers = { ...common, ...(yield* sign(delivery, body, at)) }
-      return yield* ask(webhook.url, headers, body as Uint8Array<ArrayBuffer>)
+      return yield* ask(webhook.url, headers, body)
     })
     return yield* asked.pipe(
       Effect.flatMap((response) =>
@@ -91,25 +90,10 @@ export const make = Effect.gen(function* () {
 })
 
 /** Reads a short answer to its end, so that its connection serves the next, and drops any other. */
-const letGo = (response: Response): Effect.Effect<void> => {
-  const reader = response.body?.getReader()
-  if (reader === undefined) return Effect.void
-  const read = async () => {
-    for (let bytes = 0; bytes <= readBytes; ) {
-      const { done, value } = await reader.read()
-      if (done) return
-      bytes += value.byteLength
-    }
-    await reader.cancel()
-  }
-  return Effect.promise(() => read().catch(() => undefined)).pipe(
-    Effect.timeoutOption(readMillis),
-    Effect.tap(
-      Option.match({
-        onNone: () => Effect.sync(() => void reader.cancel().catch(() => undefined)),
-        onSome: () => Effect.void
-      })
-    ),
-    Effect.asVoid
+const letGo = (answer: Answered): Effect.Effect<void> =>
+  Effect.asVoid(
+    Effect.timeoutOption(
+      Effect.promise((signal) => answer.letGo(readBytes, signal)),
+      readMillis
+    )
   )
-}
