@@ -18,7 +18,7 @@ export const openWebhookSite = async (
     AGENTD_QUOTAS: '{"free":{"pendingRuns":null,"webhooks":null,"workspacesOwned":null}}',
     AGENTD_RUNS_PER_WORKSPACE: "100",
     AGENTD_RUNS_PER_OWNER: "200",
-    AGENTD_DATABASE_TIMEOUT_SECONDS: "10",
+    AGENTD_DATABASE_TIMEOUT_SECONDS: "60",
     ...env
   })
   const forget = removedAtTheEnd(() => void nodes.stopAll())
