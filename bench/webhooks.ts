@@ -306,11 +306,13 @@ const cost = async () => {
     )
     while ((await over()) < before + runs) await sleep(20)
     const took = performance.now() - started
+    const meanwhile = told - heard
     if (isTold) await until(() => told >= heard + runs, "all is told", patienceMillis)
     const all = performance.now() - started
     return {
       perSecond: (runs / took) * 1_000,
       untilTold: (runs / all) * 1_000,
+      meanwhile: (meanwhile / runs) * 100,
       cpu: (cpuMillisOf(pid) - cpu) / runs,
       database: ((await cpuOfDatabase(site.url)) - busy) / runs
     }
@@ -339,6 +341,11 @@ const cost = async () => {
   }
   const pairs = found.told.map(({ perSecond }, n) => perSecond / (found.without[n]?.perSecond ?? Number.NaN))
   const lost = 1 - median(pairs)
+  report.row({
+    what: "cost: of the messages, told before the last run was over",
+    agentd: median(found.told.map(({ meanwhile }) => meanwhile)),
+    unit: "%"
+  })
   say(`  by pair: ${pairs.map((pair) => pair.toFixed(3)).join(", ")}`)
   expect(lost < mostCost, `a webhook costs ${(lost * 100).toFixed(1)} % of runs/s (median of pairs)`)
   poster.close()
