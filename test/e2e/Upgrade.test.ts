@@ -269,6 +269,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         projects: (await listOf("/api/projects")).length,
         providerKeys: (await listOf("/api/provider-keys")).length,
         tokens: dump.tokens.length,
+        webhooks: 0,
         workspacesOwned: 1
       })
     })
