@@ -46,6 +46,12 @@ export class WebhookOutbox extends Context.Service<
     readonly claim: (options: {
       readonly limit: number
       readonly perWebhook: number
+      /**
+       * Webhooks that answer at once: of one of which none is leased so many are, and then none until these are written
+       * or given back, or a second has passed. Whoever claims attempts them `perWebhook` at a time, and gives back in that
+       * second what it has not begun.
+       */
+      readonly quick?: { readonly ids: ReadonlyArray<WebhookId>; readonly perWebhook: number } | undefined
       readonly leaseMillis: number
       readonly exceptWorkspaces?: ReadonlyArray<WorkspaceId>
     }) => Effect.Effect<
@@ -56,6 +62,10 @@ export class WebhookOutbox extends Context.Service<
       },
       Unavailable
     >
+    /** Those were not begun: they are due again at once, and it was no attempt. */
+    readonly giveBack: (
+      claimed: ReadonlyArray<Pick<ClaimedDelivery, "id" | "attempt">>
+    ) => Effect.Effect<void, Unavailable>
     /**
      * Writes what came of attempts; those that are not the latest any more are left out. A webhook whose attempts have
      * all failed for `failingMillis` is switched off, as one that is `gone`, with an entry of the audit log each: which

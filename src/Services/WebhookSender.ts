@@ -10,10 +10,12 @@ import { Lifecycle } from "./Lifecycle.ts"
 import * as Metrics from "./Metrics.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
-import type { ClaimedDelivery } from "./WebhookOutbox.ts"
+import { type ClaimedDelivery, WebhookOutbox } from "./WebhookOutbox.ts"
+import * as Batches from "./WebhookSender/Batches.ts"
 import * as Claims from "./WebhookSender/Claims.ts"
 import * as Places from "./WebhookSender/Places.ts"
 import * as Post from "./WebhookSender/Post.ts"
+import * as Quick from "./WebhookSender/Quick.ts"
 import * as Results from "./WebhookSender/Results.ts"
 import * as Upkeep from "./WebhookSender/Upkeep.ts"
 
@@ -32,30 +34,42 @@ export const layer = Layer.effectDiscard(
     const lifecycle = yield* Lifecycle
     const signals = yield* Signals
     const post = yield* Post.make
+    const outbox = yield* WebhookOutbox
     const places = Places.make()
+    const quick = Quick.make()
     const stopping = yield* Latch.make(false)
     const sends = yield* FiberSet.make<void>()
-    const results = yield* Results.start((those) => {
-      for (const { id } of those) places.giveBack(id)
-      claims.freed()
-    })
+    /** Of a webhook of which others are held still, they are waited for if they are more than may be attempted at once. */
+    const free = (those: ReadonlyArray<Pick<ClaimedDelivery, "id">>) => {
+      const left = those.map(({ id }) => places.giveBack(id))
+      if (left.some((count) => count === 0 || count < Claims.perWebhook)) claims.freed()
+    }
+    const results = yield* Results.start(free)
 
     const attempt = Effect.fnUntraced(function* (delivery: ClaimedDelivery) {
-      const { attempt, id } = delivery
+      const { attempt, id, webhook } = delivery
       const result = yield* post(delivery, (bytes) => places.weigh(id, bytes))
       const outcome = outcomeOf(result.statusCode, attempt, yield* Random.next)
+      quick.seen(webhook.id, { outcome, result })
       yield* results.add({ id, attempt, result, outcome })
+      return outcome.type === "delivered"
     }, Effect.interruptible)
-    const claims = yield* Claims.make(places, (deliveries) =>
-      Effect.forEach(
-        deliveries,
-        (delivery) => {
-          places.take(delivery.id, delivery.webhook.workspaceId)
-          return FiberSet.run(sends, attempt(delivery))
-        },
+    const giveBack = (those: ReadonlyArray<ClaimedDelivery>) =>
+      outbox
+        .giveBack(those)
+        .pipe(
+          Effect.ignoreCause({ log: "Debug", message: "deliveries of webhooks are left to their lease" }),
+          Effect.andThen(Effect.sync(() => free(those)))
+        )
+    const inTurn = Batches.make({ attempt, giveBack })
+    const claims = yield* Claims.make(places, quick, (deliveries) => {
+      for (const { id, webhook } of deliveries) places.take(id, webhook)
+      return Effect.forEach(
+        Map.groupBy(deliveries, ({ webhook }) => webhook.id).values(),
+        (those) => Effect.forEach(inTurn(those), (work) => FiberSet.run(sends, work), { discard: true }),
         { discard: true }
       )
-    )
+    })
 
     yield* Metrics.observe(Metrics.nodeWebhooks, {}, places.held)
     yield* (yield* signals.subscribe).pipe(

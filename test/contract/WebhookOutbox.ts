@@ -143,6 +143,83 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("has many leased at once of a webhook that answers at once, and none beside them", () =>
+      Effect.gen(function* () {
+        const { claim, make, settle, settleAll, tellMany } = yield* makeSubject
+        const webhook = yield* make()
+        yield* tellMany(webhook, 20)
+        const quick = { ids: [webhook.id], perWebhook: 10 }
+        const { deliveries } = yield* claim({ quick })
+        assert.lengthOf(deliveries, 10)
+        const done = deliveries.map((each) => came(each, "delivered"))
+        yield* settle(...done.slice(0, 9))
+        const beside = yield* claim({ quick })
+        assert.deepStrictEqual(idsOf(beside), [])
+        assert.isAtMost(beside.untilNextMillis ?? Number.NaN, 1_000)
+        yield* settle(...done.slice(9))
+        const last = yield* claim({ quick })
+        assert.lengthOf(last.deliveries, 10)
+        yield* settleAll(last, "delivered")
+        assert.deepStrictEqual(idsOf(yield* claim({ quick })), [])
+      })
+    )
+
+    it.effect("has as many leased beside them as of any other once they are no longer new", () =>
+      Effect.gen(function* () {
+        const { claim, make, settleAll, tellMany } = yield* makeSubject
+        const webhook = yield* make()
+        yield* tellMany(webhook, 4)
+        const quick = { ids: [webhook.id], perWebhook: 2 }
+        const first = yield* claim({ quick })
+        assert.lengthOf(first.deliveries, 2)
+        let second = yield* claim({ quick })
+        assert.deepStrictEqual(idsOf(second), [])
+        yield* eventually(
+          Effect.map(claim({ quick }), (claimed) => {
+            second = claimed
+            return claimed.deliveries.length > 0
+          }),
+          "claimed beside them"
+        )
+        assert.lengthOf(second.deliveries, 2)
+        for (const each of [first, second]) yield* settleAll(each, "delivered")
+        assert.deepStrictEqual(idsOf(yield* claim({ quick })), [])
+        const failing = yield* make({ failingSince: at(0) })
+        yield* tellMany(failing, 2)
+        for (let n = 0; n < 2; n++) {
+          const one = yield* claim({ quick: { ids: [failing.id], perWebhook: 10 } })
+          assert.lengthOf(one.deliveries, 1)
+          yield* settleAll(one, "failed")
+        }
+        assert.deepStrictEqual(idsOf(yield* claim()), [])
+      })
+    )
+
+    it.effect("has what was given back due again at once, and no attempt of it", () =>
+      Effect.gen(function* () {
+        const { claim, make, outbox, settleAll, shown, tellMany } = yield* makeSubject
+        const webhook = yield* make()
+        yield* tellMany(webhook, 2)
+        const claimed = yield* claim()
+        const [first, second] = claimed.deliveries
+        assert.isDefined(first)
+        assert.isDefined(second)
+        yield* outbox.giveBack([first])
+        const { attempts, lastAttempt, status } = yield* shown(first.id)
+        assert.deepStrictEqual([attempts, lastAttempt, status], [0, null, "pending"])
+        const again = yield* claim()
+        assert.deepStrictEqual(idsOf(again), [first.id])
+        assert.strictEqual(again.deliveries[0]?.attempt, 1)
+        // One whose lease has ended, and of which another attempt was begun, is not given back.
+        yield* outbox.giveBack([{ id: second.id, attempt: 2 }])
+        assert.strictEqual((yield* shown(second.id)).attempts, 1)
+        yield* settleAll(again, "delivered")
+        yield* outbox.giveBack([first])
+        assert.strictEqual((yield* shown(first.id)).status, "delivered")
+        yield* outbox.giveBack([])
+      })
+    )
+
     it.effect("has exactly as many leased where many claim and settle at the same time", () =>
       Effect.gen(function* () {
         const { claim, make, settleAll, tellMany } = yield* makeSubject

@@ -75,9 +75,14 @@ const makeOutbox = () => {
         const leased = (id: WebhookId) =>
           rows.filter(({ leasedUntil, webhook }) => webhook.id === id && leasedUntil > at).length
         const deliveries = []
+        const mostOf = (id: WebhookId) =>
+          options.quick?.ids.includes(id) === true && leasedBefore.get(id) === 0
+            ? options.quick.perWebhook
+            : options.perWebhook
+        const leasedBefore = new Map(rows.map(({ webhook }) => [webhook.id, leased(webhook.id)]))
         for (const row of rows) {
           if (deliveries.length === options.limit) break
-          if (!isDue(row, at) || leased(row.webhook.id) >= options.perWebhook) continue
+          if (!isDue(row, at) || leased(row.webhook.id) >= mostOf(row.webhook.id)) continue
           if (options.exceptWorkspaces?.includes(row.webhook.workspaceId) === true) continue
           row.leasedUntil = at + options.leaseMillis
           row.attempts++
@@ -90,6 +95,16 @@ const makeOutbox = () => {
         return { deliveries, untilNextMillis, isUsed: rows.length > 0 }
       }).pipe(Effect.tap(Effect.suspend(() => Effect.sleep(state.claimMillis)))),
     settle,
+    giveBack: (claimed) =>
+      asked((at) => {
+        for (const { attempt, id } of claimed) {
+          const row = rows.find((one) => one.id === id && one.attempts === attempt)
+          if (row === undefined) continue
+          row.attempts--
+          row.leasedUntil = 0
+          row.dueAt = at
+        }
+      }),
     list: () => Effect.succeed([]),
     find: () => Effect.succeedNone,
     redeliver: () => Effect.succeed(Option.none()),

@@ -4,12 +4,15 @@ import { monotonicMillis } from "../CurrentTime.ts"
 import { type ClaimedDelivery, WebhookOutbox } from "../WebhookOutbox.ts"
 import type { Places } from "./Places.ts"
 import { limitMillis } from "./Post.ts"
+import type { Quick } from "./Quick.ts"
 
 const leaseMillis = 30_000
 /** A claim whose answer took longer leaves too little of the lease, and is left to its end. */
 const latestMillis = leaseMillis - limitMillis - 5_000
 /** Over all nodes: a receiver is not run over, and a slow one holds few places. */
-const perWebhook = 4
+export const perWebhook = 4
+/** Of a webhook that answers at once so many are claimed together: else most of the time would go by between claims. */
+const perQuick = 32
 const claimAtOnce = 64
 /** The safety net for a lost signal, and for leases that others let end. */
 const usedMillis = 1_000
@@ -22,6 +25,7 @@ const firstPauseMillis = 50
 /** Claims deliveries while there are places for them, and has each begun: when it is woken, and now and then by itself. */
 export const make = Effect.fnUntraced(function* (
   places: Places,
+  quick: Quick,
   begin: (deliveries: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void>
 ) {
   const outbox = yield* WebhookOutbox
@@ -45,7 +49,13 @@ export const make = Effect.fnUntraced(function* (
     if (limit === 0) return usedMillis
     const since = yield* monotonicMillis
     const exceptWorkspaces = places.full()
-    const found = yield* outbox.claim({ limit, perWebhook, leaseMillis, exceptWorkspaces })
+    const found = yield* outbox.claim({
+      limit,
+      perWebhook,
+      quick: { ids: quick.ids(), perWebhook: perQuick },
+      leaseMillis,
+      exceptWorkspaces
+    })
     const { deliveries, untilNextMillis } = found
     const isLate = (yield* monotonicMillis) - since > latestMillis
     yield* isLate ? tellLate(deliveries.length) : begin(deliveries)

@@ -1,4 +1,5 @@
-import type { WebhookDeliveryId, WorkspaceId } from "../../Schemas/Ids.ts"
+import type { WebhookDeliveryId, WebhookId, WorkspaceId } from "../../Schemas/Ids.ts"
+import type { Webhook } from "../../Schemas/Webhook.ts"
 
 /** How many are sent at once by a node. */
 const most = 512
@@ -9,13 +10,23 @@ const mostBytes = 64 * 1_048_576
 
 interface Held {
   readonly workspaceId: WorkspaceId
+  readonly webhookId: WebhookId
   bytes: number
+}
+
+/** How many are left. */
+const lessOf = <A>(counts: Map<A, number>, of: A): number => {
+  const left = (counts.get(of) ?? 1) - 1
+  if (left === 0) counts.delete(of)
+  else counts.set(of, left)
+  return left
 }
 
 /** What this node sends now: bounded in all, in bytes, and for each workspace. */
 export const make = () => {
   const held = new Map<WebhookDeliveryId, Held>()
   const counts = new Map<WorkspaceId, number>()
+  const ofWebhooks = new Map<WebhookId, number>()
   let bytes = 0
   return {
     /** How many more may be begun. */
@@ -24,9 +35,13 @@ export const make = () => {
     full: (): ReadonlyArray<WorkspaceId> =>
       [...counts].filter(([, count]) => count >= mostOfWorkspace).map(([id]) => id),
     held: (): number => held.size,
-    take: (id: WebhookDeliveryId, workspaceId: WorkspaceId): void => {
-      held.set(id, { workspaceId, bytes: 0 })
+    take: (
+      id: WebhookDeliveryId,
+      { id: webhookId, workspaceId }: Pick<Webhook, "id" | "workspaceId">
+    ): void => {
+      held.set(id, { workspaceId, webhookId, bytes: 0 })
       counts.set(workspaceId, (counts.get(workspaceId) ?? 0) + 1)
+      ofWebhooks.set(webhookId, (ofWebhooks.get(webhookId) ?? 0) + 1)
     },
     weigh: (id: WebhookDeliveryId, weight: number): void => {
       const place = held.get(id)
@@ -34,14 +49,14 @@ export const make = () => {
       bytes += weight - place.bytes
       place.bytes = weight
     },
-    giveBack: (id: WebhookDeliveryId): void => {
+    /** How many more are held of its webhook. */
+    giveBack: (id: WebhookDeliveryId): number => {
       const place = held.get(id)
-      if (place === undefined) return
+      if (place === undefined) return 0
       held.delete(id)
       bytes -= place.bytes
-      const left = (counts.get(place.workspaceId) ?? 1) - 1
-      if (left === 0) counts.delete(place.workspaceId)
-      else counts.set(place.workspaceId, left)
+      lessOf(counts, place.workspaceId)
+      return lessOf(ofWebhooks, place.webhookId)
     }
   }
 }

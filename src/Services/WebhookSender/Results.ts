@@ -7,6 +7,8 @@ import * as Metrics from "../Metrics.ts"
 import { type Attempted, WebhookOutbox } from "../WebhookOutbox.ts"
 
 const atOnce = 100
+/** Others end meanwhile, and are written with it. */
+const gatherMillis = 5
 
 /**
  * Writes what came of attempts: one statement at a time for all that ended meanwhile. While the store is away it waits;
@@ -30,6 +32,7 @@ export const start = Effect.fnUntraced(function* (settled: (those: ReadonlyArray
 
   yield* Effect.gen(function* () {
     yield* some.await
+    yield* Effect.sleep(gatherMillis)
     yield* some.close
     while (ended.length > 0) {
       const those = ended.splice(0, atOnce)

@@ -111,7 +111,9 @@ export const layer = Layer.effect(
           })
         }, told),
         backlog: Effect.map(moment, (now) => {
-          const rests = waitingOf(tables, now, 0).flatMap((each) => each.rests.map(({ rest }) => rest))
+          const rests = waitingOf(tables, now, { leaseMillis: 0, perWebhook: 0 }).flatMap((each) =>
+            each.rests.map(({ rest }) => rest)
+          )
           return {
             pending: Math.min(rests.length, mostBacklog),
             oldestSeconds: Math.max(0, ...rests.map((rest) => -rest)) / 1000

@@ -18,15 +18,36 @@ const restOf = (
   return until === undefined ? (nextAttemptAt?.getTime() ?? 0) - at.getTime() : until - millis
 }
 
+/** For so long what is leased at once of a webhook that answers at once keeps others of it from being leased. */
+const quickMillis = 1_000
+
+type Options = Pick<Parameters<WebhookOutbox["Service"]["claim"]>[0], "leaseMillis" | "perWebhook" | "quick">
+
 /** What waits for a webhook, next first, and how many more may be leased of it. */
 interface Waiting {
   readonly webhook: StoredWebhook
   readonly rests: ReadonlyArray<{ readonly delivery: WebhookDelivery; readonly rest: number }>
   readonly room: number
+  /** In how many milliseconds there may be more, though no lease ends. */
+  readonly roomIn: number | null
 }
 
 /** Of webhooks that are active. */
-export const waitingOf = (tables: Tables, now: Moment, perWebhook: number): ReadonlyArray<Waiting> => {
+export const waitingOf = (
+  tables: Tables,
+  now: Moment,
+  { leaseMillis, perWebhook, quick }: Options
+): ReadonlyArray<Waiting> => {
+  const roomOf = (
+    { failingSince, id }: StoredWebhook,
+    leases: ReadonlyArray<number>
+  ): Pick<Waiting, "room" | "roomIn"> => {
+    const room = Math.max(0, (failingSince === null ? perWebhook : Math.min(1, perWebhook)) - leases.length)
+    if (failingSince !== null || quick?.ids.includes(id) !== true) return { room, roomIn: null }
+    if (leases.length === 0) return { room: quick.perWebhook, roomIn: null }
+    const roomIn = Math.max(...leases) + quickMillis - leaseMillis - now.millis
+    return roomIn < 0 ? { room, roomIn: null } : { room: 0, roomIn }
+  }
   const pending = Array.from(tables.webhookDeliveries.values()).filter(({ status }) => status === "pending")
   return Array.from(Map.groupBy(pending, ({ webhookId }) => webhookId)).flatMap(([webhookId, deliveries]) => {
     const webhook = tables.webhooks.get(webhookId)
@@ -34,9 +55,9 @@ export const waitingOf = (tables: Tables, now: Moment, perWebhook: number): Read
     const rests = deliveries
       .map((delivery) => ({ delivery, rest: restOf(tables, delivery, now) }))
       .sort((a, b) => a.rest - b.rest || (a.delivery.id < b.delivery.id ? -1 : 1))
-    const leased = deliveries.filter(({ id }) => (tables.webhookLeases.get(id) ?? 0) > now.millis).length
-    const most = webhook.failingSince === null ? perWebhook : Math.min(1, perWebhook)
-    return [{ webhook, rests, room: Math.max(0, most - leased) }]
+    const leases = deliveries.flatMap(({ id }) => tables.webhookLeases.get(id) ?? [])
+    const held = leases.filter((until) => until > now.millis)
+    return [{ webhook, rests, ...roomOf(webhook, held) }]
   })
 }
 
@@ -69,10 +90,10 @@ export const make = (tables: Tables): Pick<WebhookOutbox["Service"], "claim"> =>
   }
 
   return {
-    claim: ({ exceptWorkspaces = [], leaseMillis, limit, perWebhook }) =>
+    claim: ({ exceptWorkspaces = [], leaseMillis, limit, perWebhook, quick }) =>
       Effect.map(moment, (now) => {
         const open = (tables: Tables) =>
-          waitingOf(tables, now, perWebhook).filter(
+          waitingOf(tables, now, { leaseMillis, perWebhook, quick }).filter(
             ({ webhook }) => !exceptWorkspaces.includes(webhook.workspaceId)
           )
         const deliveries = inTurns(tables, open(tables))
@@ -91,11 +112,12 @@ export const make = (tables: Tables): Pick<WebhookOutbox["Service"], "claim"> =>
             return [{ id: delivery.id, attempt: lease(now, delivery, leaseMillis), webhook, event }]
           })
         // Of a webhook that has no room, when the next lease ends.
-        const rests = open(tables).flatMap((each) =>
-          (each.room > 0 ? each.rests : each.rests.filter((rest) => !isDue(rest)))
+        const rests = open(tables).flatMap((each) => [
+          ...(each.room > 0 ? each.rests : each.rests.filter((rest) => !isDue(rest)))
             .slice(0, 1)
-            .map(({ rest }) => Math.max(0, rest))
-        )
+            .map(({ rest }) => Math.max(0, rest)),
+          ...(each.roomIn !== null && each.rests.some(isDue) ? [each.roomIn] : [])
+        ])
         return {
           deliveries,
           untilNextMillis: rests.length === 0 ? null : Math.min(...rests),

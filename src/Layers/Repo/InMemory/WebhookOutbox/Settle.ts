@@ -41,7 +41,7 @@ const judged = (
 export const make = (
   tables: Tables,
   entriesOf: Effect.Success<typeof Entries.make>
-): Pick<WebhookOutbox["Service"], "settle"> => {
+): Pick<WebhookOutbox["Service"], "settle" | "giveBack"> => {
   const { webhookDeliveries, webhookLeases, webhooks } = tables
 
   /** False when it is not the latest attempt, or was sent anew meanwhile. */
@@ -68,6 +68,17 @@ export const make = (
   }
 
   return {
+    giveBack: (claimed) =>
+      Effect.map(moment, ({ at }) => {
+        for (const { attempt, id } of claimed) {
+          const delivery = webhookDeliveries.get(id)
+          if (delivery?.status !== "pending" || !webhookLeases.has(id)) continue
+          if (delivery.attempts !== 0 && delivery.attempts !== attempt) continue
+          webhookLeases.delete(id)
+          const attempts = Math.max(0, delivery.attempts - 1)
+          webhookDeliveries.set(id, { ...delivery, attempts, nextAttemptAt: at })
+        }
+      }),
     settle: (attempted, failingMillis) =>
       Effect.zipWith(moment, entriesOf, (now, entries) => {
         const outcomes = new Map<string, Array<Attempted["outcome"]["type"]>>()

@@ -25,12 +25,14 @@ const claimedRows = rows(Row)
 
 /** By a function of the database (migration 36): what it decides it sees behind its locks. */
 export const make = ({ query, sql }: Database["Service"]): Pick<WebhookOutbox["Service"], "claim"> => ({
-  claim: ({ exceptWorkspaces = [], leaseMillis, limit, perWebhook }) =>
+  claim: ({ exceptWorkspaces = [], leaseMillis, limit, perWebhook, quick }) =>
     query(
       claimedRows(sql`
         select ${columns}
         from claim_webhook_deliveries(${limit}::int, ${perWebhook}::int, ${leaseMillis}::int,
-          array(select jsonb_array_elements_text(${sql.json(exceptWorkspaces)}))) c`)
+          array(select jsonb_array_elements_text(${sql.json(exceptWorkspaces)})),
+          array(select jsonb_array_elements_text(${sql.json(quick?.ids ?? [])})),
+          ${quick?.perWebhook ?? perWebhook}::int) c`)
     ).pipe(
       Effect.map((found) => {
         const ahead = found.at(-1)

@@ -102,7 +102,27 @@ const settling = (
   )${audit.of("disabled")}
   select ${disabledColumns} from disabled order by id`
 
-export const make = ({ change, sql }: Database["Service"]): Pick<WebhookOutbox["Service"], "settle"> => ({
+/** One that was sent anew meanwhile has no attempt to be taken back. */
+const givingBack = (sql: PgClient, claimed: Parameters<WebhookOutbox["Service"]["giveBack"]>[0]) => sql`
+  with back as materialized (
+    select d.id, d.webhook_id from jsonb_to_recordset(${sql.json(claimed)}) as g (id text, attempt integer)
+      join webhook_deliveries d on d.id = g.id
+    where d.status = 'pending' and d.leased_until is not null and d.attempts in (g.attempt, 0)
+    order by d.id for no key update of d
+  ), written as (
+    update webhook_deliveries d
+    set leased_until = null, next_at = clock_timestamp(), attempts = greatest(d.attempts - 1, 0)
+    from back where d.id = back.id
+  )
+  insert into webhook_wakes select distinct webhook_id from back`
+
+export const make = ({
+  change,
+  query,
+  sql
+}: Database["Service"]): Pick<WebhookOutbox["Service"], "settle" | "giveBack"> => ({
+  giveBack: (claimed) =>
+    claimed.length === 0 ? Effect.void : Effect.asVoid(query(givingBack(sql, claimed))),
   settle: (attempted, failingMillis) =>
     attempted.length === 0
       ? Effect.succeed([])

@@ -14,6 +14,9 @@
 const mostQueues = 1000
 const mostWakes = 1000
 
+/** For so long what is leased at once of a webhook that answers at once keeps others of it from being leased. */
+const quickMillis = 1_000
+
 /** In how many milliseconds to look again for what somebody else has locked. */
 const againMillis = 50
 
@@ -124,7 +127,8 @@ export const statements = [
    * is locked by one, what is leased of it is counted by the next, and no two claims count at the same time.
    */
   `create or replace function claim_webhook_deliveries(
-      most integer, per_webhook integer, lease_millis integer, except_workspaces text[])
+      most integer, per_webhook integer, lease_millis integer, except_workspaces text[],
+      quick text[], per_quick integer)
     returns table (id text, attempt integer, webhook webhooks, event webhook_events, until_millis float8, is_used boolean)
     language plpgsql ${byIndexes} as $$
     #variable_conflict use_column
@@ -134,6 +138,8 @@ export const statements = [
       queue record;
       hook record;
       room integer;
+      leased integer;
+      newest timestamptz;
       places integer := most;
       picked text[];
       taken text[] := '{}';
@@ -152,8 +158,14 @@ export const statements = [
         picked := '{}';
         room := 0;
         if hook.is_on then
-          select case when hook.is_failing then least(1, per_webhook) else per_webhook end - count(*) into room
+          select count(*), max(d.leased_until) into leased, newest
             from webhook_deliveries d where d.webhook_id = queue.webhook_id and d.leased_until > clock_timestamp();
+          room := case
+            when hook.is_failing then least(1, per_webhook) - leased
+            when queue.webhook_id <> all (quick) then per_webhook - leased
+            when leased = 0 then per_quick
+            when newest < lease_end - interval '${quickMillis} milliseconds' then per_webhook - leased
+            else 0 end;
           with due as (
             select d.id, d.next_at from webhook_deliveries d
             where d.webhook_id = queue.webhook_id and d.status = 'pending' and d.next_at <= moment
@@ -170,7 +182,9 @@ export const statements = [
         becomes_idle := false;
         next_look := clock_timestamp();
         if hook.is_on and room <= 0 then
-          select min(d.leased_until) into next_look
+          select case when queue.webhook_id = any (quick)
+              then least(min(d.leased_until), clock_timestamp() + interval '${quickMillis} milliseconds')
+              else min(d.leased_until) end into next_look
             from webhook_deliveries d where d.webhook_id = queue.webhook_id and d.leased_until > clock_timestamp();
         elsif places > 0 then
           perform from webhooks w where w.id = queue.webhook_id for update skip locked;
