@@ -124,6 +124,7 @@ describe("GET /metrics", () => {
           "node",
           "outcome",
           "provider",
+          "reason",
           "source",
           "state",
           "status",
