@@ -46,7 +46,7 @@ export const layer = (keys: {
       })
 
       return SecretBox.of({
-        seal: Effect.fn("SecretBox.seal")(function* (row, secret) {
+        seal: Effect.fnUntraced(function* (row, secret) {
           const { current } = yield* Ref.get(ring)
           if (current === undefined) {
             return yield* new SecretBoxError({
@@ -59,7 +59,7 @@ export const layer = (keys: {
           )
           return [version, current.id, Base64Url.encode(nonce), Base64Url.encode(sealed)].join(".")
         }),
-        open: Effect.fn("SecretBox.open")(function* (row, sealed) {
+        open: Effect.fnUntraced(function* (row, sealed) {
           const [form, id, nonce, ciphertext, ...rest] = sealed.split(".")
           const key = (yield* Ref.get(ring)).all.get(id ?? "")
           if (form !== version || key === undefined || rest.length > 0) return yield* cannotOpen

@@ -7,6 +7,7 @@ import { Telemetry } from "../../../src/Services/Telemetry.ts"
 import { makeLog } from "../../support/Log.ts"
 import { makeReceivers, type Sent, soon } from "../../support/Receivers.ts"
 import { layerAtRest } from "../../support/Service.ts"
+import { makeTraces } from "../../support/Traces.ts"
 
 const never = ({ signal }: Sent) =>
   new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
@@ -66,6 +67,23 @@ describe("a sender", () => {
       Effect.provide(layerAtRest())
     )
   )
+
+  it.effect("makes no spans of its own, where spans are made", () => {
+    const { layer, made } = makeTraces()
+    return Effect.gen(function* () {
+      const { rows, start, tell, webhook } = yield* makeReceivers
+      const to = yield* webhook()
+      const before = made.length
+      yield* tell(to)
+      const { stop } = yield* start
+      yield* soon(() => rows[0]?.status === "delivered", "delivered")
+      yield* stop
+      assert.deepStrictEqual(
+        made.slice(before).map(({ name }) => name),
+        []
+      )
+    }).pipe(Effect.provide(layerAtRest()), Effect.provide(layer))
+  })
 
   it.effect("does so as soon as it is told that there is something, and soon without", () =>
     Effect.gen(function* () {
