@@ -52,16 +52,19 @@ const isUrl = (value: string): boolean => {
   return username === "" && password === ""
 }
 
-/** At least one; one that is named twice counts once. */
-const Events = Schema.Array(EventName).check(
-  Schema.makeFilter(
-    (names: ReadonlyArray<string>) =>
-      names.length >= 1 && names.length <= mostNames
-        ? undefined
-        : `must be 1 to ${mostNames} names of events`,
-    { toJsonSchema: () => ({ minItems: 1, maxItems: mostNames }) }
-  )
-)
+/** At least one; one that is named twice counts once. `"*"` alone is `["*"]`. */
+const Events = Schema.Union([
+  Schema.Array(EventName).check(
+    Schema.makeFilter(
+      (names: ReadonlyArray<string>) =>
+        names.length >= 1 && names.length <= mostNames
+          ? undefined
+          : `must be 1 to ${mostNames} names of events`,
+      { toJsonSchema: () => ({ minItems: 1, maxItems: mostNames }) }
+    )
+  ),
+  Schema.Literal("*")
+])
 
 const mostNames = 100
 
@@ -96,7 +99,7 @@ export type NewWebhook = typeof NewWebhook.Type
 
 /** Each name once, in the order in which they were given. */
 export const eventsOf = (names: CreateWebhook["events"]): StoredWebhook["events"] =>
-  Array.from(new Set(names))
+  names === "*" ? [names] : Array.from(new Set(names))
 
 export const toWebhook = ({
   failingSince: _failingSince,

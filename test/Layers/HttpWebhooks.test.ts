@@ -7,6 +7,7 @@ const url = "https://example.org/hook"
 
 interface Shown {
   readonly id: string
+  readonly events?: ReadonlyArray<string>
   readonly secret?: string
 }
 
@@ -40,12 +41,15 @@ describe("webhooks over HTTP", () => {
       const unknown = yield* create({ events: ["run.failed", "run.exploded"] })
       isError(unknown, 400, "invalid_input")
       assert.match(unknown.text, /"events\.1: must be .*run\.completed.*budget\.reached/)
-      for (const events of ["*", null, undefined, [1], {}])
+      for (const events of ["run.failed", null, undefined, [1], {}])
         isError(yield* create({ events }), 400, "invalid_input")
       const text = "description: must be at most 500 characters"
       isError(yield* create({ description: "a".repeat(501) }), 400, "invalid_input", text)
       isError(yield* create({ isActive: null }), 400, "invalid_input", "isActive: must be true or false")
-      const { id } = dataOf<Shown>(yield* create({}))
+      const { events, id } = dataOf<Shown>(yield* create({ events: "*" }))
+      assert.deepStrictEqual(events, ["*"], "all, in short")
+      const wrong = 'events: must be an array or "*"'
+      isError(yield* create({ events: "run.failed" }), 400, "invalid_input", wrong)
       const patched = yield* send("PATCH", `/api/webhooks/${id}`, { token, json: { events: [] } })
       isError(patched, 400, "invalid_input", "events: must be 1 to 100 names of events")
     }).pipe(Effect.provide(layerOffline()))
