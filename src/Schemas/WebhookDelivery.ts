@@ -13,7 +13,7 @@ export const WebhookAttempt = Schema.Struct({
   statusCode: Schema.NullOr(Schema.Int),
   /** A sentence without a secret; null: it was taken. */
   error: Schema.NullOr(Schema.String),
-  durationMillis: Schema.Int
+  durationMs: Schema.Int
 }).annotate({ identifier: "WebhookAttempt" })
 export type WebhookAttempt = typeof WebhookAttempt.Type
 

@@ -20,9 +20,9 @@ const refused: WebhookAttempt = {
   at: at(5),
   statusCode: 500,
   error: "the answer was 500",
-  durationMillis: 12
+  durationMs: 12
 }
-const taken: WebhookAttempt = { at: at(6), statusCode: 204, error: null, durationMillis: 7 }
+const taken: WebhookAttempt = { at: at(6), statusCode: 204, error: null, durationMs: 7 }
 
 const came = (
   { attempt, id }: Pick<ClaimedDelivery, "id" | "attempt">,

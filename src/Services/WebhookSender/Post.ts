@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
         at,
         statusCode,
         error,
-        durationMillis: Math.round(until - since)
+        durationMs: Math.round(until - since)
       }))
     const { event, webhook } = delivery
     const asked = Effect.gen(function* () {

@@ -62,7 +62,7 @@ const disabledOf = Metrics.seriesOf(Metrics.webhooksDisabled, "reason")
 const count = ({ outcome, result }: Attempted) =>
   Effect.andThen(
     Metric.update(attemptsOf(outcome.type), 1),
-    Metric.update(Metrics.webhookSeconds, result.durationMillis / 1_000)
+    Metric.update(Metrics.webhookSeconds, result.durationMs / 1_000)
   )
 
 const tellDisabled = ({

@@ -19,7 +19,7 @@ const settle = (deliveries: ReadonlyArray<ClaimedDelivery>) =>
       deliveries.map(({ attempt, id }) => ({
         id,
         attempt,
-        result: { at: at(1), statusCode: 200, error: null, durationMillis: 1 },
+        result: { at: at(1), statusCode: 200, error: null, durationMs: 1 },
         outcome: { type: "delivered" }
       })),
       1000
@@ -138,7 +138,7 @@ const suite = () => {
             deliveries.map(({ attempt, id }) => ({
               id,
               attempt,
-              result: { at: at(1), statusCode: 500, error: "no", durationMillis: 1 },
+              result: { at: at(1), statusCode: 500, error: "no", durationMs: 1 },
               outcome: { type: "gone" }
             })),
             1000

@@ -42,7 +42,7 @@ const settle = (deliveries: ReadonlyArray<ClaimedDelivery>) =>
       deliveries.map(({ attempt, id }) => ({
         id,
         attempt,
-        result: { at: at(), statusCode: 200, error: null, durationMillis: 1 },
+        result: { at: at(), statusCode: 200, error: null, durationMs: 1 },
         outcome: { type: "delivered" }
       })),
       1000

@@ -35,5 +35,5 @@ export const toDelivery = ({
   lastAttempt:
     lastAt === null
       ? null
-      : { at: lastAt, statusCode: lastStatusCode, error: lastError, durationMillis: lastMillis ?? 0 }
+      : { at: lastAt, statusCode: lastStatusCode, error: lastError, durationMs: lastMillis ?? 0 }
 })

@@ -23,7 +23,7 @@ const given = ({ attempt, id, outcome, result }: Attempted, place: number) => ({
   at: result.at,
   status_code: result.statusCode,
   error: result.error,
-  millis: result.durationMillis
+  millis: result.durationMs
 })
 
 /**
