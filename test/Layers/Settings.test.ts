@@ -33,6 +33,7 @@ const numbers: ReadonlyArray<
   ["AGENTD_DRAIN_SECONDS", "drainMillis", 1000, 0, 3600, 10],
   ["AGENTD_CRON_LEDGER_DAYS", "cronLedgerMillis", 86_400_000, 1, 3650, 90],
   ["AGENTD_AUDIT_DAYS", "auditMillis", 86_400_000, 1, 3650, 365],
+  ["AGENTD_WEBHOOK_DAYS", "webhookMillis", 86_400_000, 1, 3650, 30],
   ["AGENTD_IDEMPOTENCY_HOURS", "idempotencyMillis", 3_600_000, 1, 720, 24],
   ["AGENTD_MAX_STEPS", "maxSteps", 1, 1, 1000, 50],
   ["AGENTD_MODEL_TIMEOUT_SECONDS", "modelTimeoutMillis", 1000, 1, 3600, 120],

@@ -30,7 +30,7 @@ describe("AGENTD_QUOTAS", () => {
     ['{"__proto__":{}}', "names a plan that is none of free, pro"],
     [
       '{"free":{"agent":5}}',
-      "names a quota that is none of agents, projects, cronJobs, providerKeys, connectors, memoryEntries, memoryBytes, pendingRuns, workspacesOwned, tokens"
+      "names a quota that is none of agents, projects, cronJobs, providerKeys, connectors, webhooks, memoryEntries, memoryBytes, pendingRuns, workspacesOwned, tokens"
     ],
     ...['"5"', "-1", "1.5", "1e300", "true", "{}"].map((value) => [
       `{"pro":{"agents":${value}}}`,

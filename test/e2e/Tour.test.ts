@@ -41,7 +41,15 @@ const run = (commands: ReadonlyArray<string>, env: NodeJS.ProcessEnv) =>
   })
 
 /** What a workspace has that can be removed. */
-const kinds = ["agents", "provider-keys", "cron-jobs", "connectors", "chat/memory", "chat/conversations", "webhooks"]
+const kinds = [
+  "agents",
+  "provider-keys",
+  "cron-jobs",
+  "connectors",
+  "chat/memory",
+  "chat/conversations",
+  "webhooks"
+]
 
 describe("docs/tour.md", () => {
   const dataDir = makeDataDir()

@@ -1,3 +1,4 @@
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { version } from "../../Schemas/Version.ts"
 import { refusalOf } from "../../Schemas/WebhookAttempts.ts"
@@ -81,7 +82,9 @@ export const make = Effect.gen(function* () {
       ),
       Effect.catchDefect((defect) =>
         Effect.andThen(
-          Effect.annotateLogs(Effect.logError("a webhook was not sent", defect), { eventId: event.id }),
+          Effect.annotateLogs(Effect.logError("a webhook was not sent", Cause.die(defect)), {
+            eventId: event.id
+          }),
           result(null, "the message could not be made: this is a fault of the service")
         )
       )

@@ -14,7 +14,7 @@ export const make = () => {
     seen: (id: WebhookId, { outcome, result }: Pick<Attempted, "outcome" | "result">): void => {
       const count = known.get(id) ?? 0
       known.delete(id)
-      if (outcome.type !== "delivered" || result.durationMillis > quickMillis) return
+      if (outcome.type !== "delivered" || result.durationMs > quickMillis) return
       const [oldest] = known.keys()
       if (known.size >= mostKnown && oldest !== undefined) known.delete(oldest)
       known.set(id, Math.min(count + 1, enough))

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { statements } from "../../../src/Layers/Repo/Postgres/migrations/0020_quotas.ts"
+import { statements as webhookStatements } from "../../../src/Layers/Repo/Postgres/migrations/0035_webhooks.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
 import { type Kind, kinds, remember } from "../../contract/QuotaRepo.ts"
 import { type Backend, layerNode } from "../../support/Backends.ts"
@@ -38,7 +39,7 @@ const suite = <E>(layer: Layer.Layer<Backend | PgClient, E>) => {
       yield* (yield* AgentRepo).remove((yield* makeAgent(full)).id)
       const before = yield* counts
       yield* undo
-      for (const statement of statements) yield* sql.unsafe(statement)
+      for (const statement of [...statements, ...webhookStatements]) yield* sql.unsafe(statement)
       assert.deepStrictEqual(yield* counts, before)
       assert.deepInclude(before, { workspace_id: full, kind: "agents", count: 2, bytes: 0 })
       assert.deepInclude(before, { workspace_id: full, kind: "memoryEntries", count: 3, bytes: 200_002 })

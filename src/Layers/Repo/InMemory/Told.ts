@@ -30,7 +30,7 @@ const cronJobFacts = encoderOf(CronJob)
 const connectorFacts = encoderOf(Connector)
 const healthFacts = encoderOf(StoredHealth)
 
-/** Of what triggers look at (migration 37), as it was. */
+/** Of what triggers look at (migrations 37 and 39), as it was. */
 const lookAt = ({ approvals, budgets, cronFires, failingConnectors, runs, usage }: Tables) => ({
   approvals: new Map(approvals),
   budgets: new Map(budgets),
@@ -185,7 +185,7 @@ const wanting = ({ webhooks }: Tables, workspaceId: WorkspaceId, type: WebhookEv
   )
 
 /**
- * Writes what webhooks are to be told of with what is done to the tables, as the triggers of migration 37 do. Nothing of it
+ * Writes what webhooks are to be told of with what is done to the tables, as the triggers of migrations 37 and 39 do. Nothing of it
  * is done where there is no webhook that is active.
  */
 export const layer = Layer.effectDiscard(

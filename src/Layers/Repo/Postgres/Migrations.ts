@@ -38,9 +38,9 @@ import * as ScheduledRuns from "./migrations/0033_scheduled_runs.ts"
 import * as CronBackfills from "./migrations/0034_cron_backfills.ts"
 import * as Webhooks from "./migrations/0035_webhooks.ts"
 import * as WebhookDeliveries from "./migrations/0036_webhook_deliveries.ts"
-import * as ReachedBudgets from "./migrations/0037_reached_budgets.ts"
 import * as WebhookHappenings from "./migrations/0037_webhook_happenings.ts"
 import * as Traces from "./migrations/0038_traces.ts"
+import * as ReachedBudgets from "./migrations/0039_reached_budgets.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -86,8 +86,9 @@ const migrations = {
   "0034_cron_backfills": migration(CronBackfills.statements),
   "0035_webhooks": migration(Webhooks.statements),
   "0036_webhook_deliveries": migration(WebhookDeliveries.statements),
-  "0037_webhook_happenings": migration([...WebhookHappenings.statements, ...ReachedBudgets.statements]),
-  "0038_traces": migration(Traces.statements)
+  "0037_webhook_happenings": migration(WebhookHappenings.statements),
+  "0038_traces": migration(Traces.statements),
+  "0039_reached_budgets": migration(ReachedBudgets.statements)
 }
 
 /** The number of the last one. */
