@@ -24,7 +24,7 @@ import {
   newRun,
   unicode
 } from "../support/Fixtures.ts"
-import { makeWebhook, messagesOf, typesOf } from "../support/Told.ts"
+import { eventsOf, makeWebhook, messagesOf, typesOf } from "../support/Told.ts"
 import { completed, failed, minute, times } from "./RunSubject.ts"
 import { makeTurn } from "./RunTurns.ts"
 
@@ -281,6 +281,33 @@ const ofApprovals = (it: It) => {
       yield* approvals.expire(1_000)
       const all = yield* types
       assert.deepStrictEqual(all.slice(2).sort(), ["run.failed", "turn.failed"])
+    })
+  )
+
+  it.effect("keeps in which trace a run was made with all that it tells of it", () =>
+    Effect.gen(function* () {
+      const { begin, webhook, workspaceId } = yield* subject
+      const approvals = yield* ApprovalRepo
+      const { id: decidedBy } = yield* makeUser
+      const first = yield* makeApproval(yield* makeWorkspace)
+      const begun = yield* Effect.forEach(
+        [null, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+        (traceparent) => Effect.map(begin({ traceparent }), (execution) => ({ execution, traceparent }))
+      )
+      for (const { execution, traceparent } of begun) {
+        const asked = yield* another(first, { runId: execution.id, workspaceId })
+        assert.isTrue(yield* approvals.park(execution, [asked]))
+        const decision = { status: "APPROVED" as const, reason: null, decidedBy, decidedAt: at(5) }
+        assert.isTrue(yield* approvals.decide(asked.id, decision))
+        const told = yield* eventsOf(webhook)
+        assert.deepStrictEqual(
+          told.slice(-2).map((event) => [event.type, event.traceparent]),
+          [
+            ["run.waiting_approval", traceparent],
+            ["approval.decided", traceparent]
+          ]
+        )
+      }
     })
   )
 

@@ -20,6 +20,7 @@ interface Happening {
   readonly workspaceId: WorkspaceId
   readonly type: WebhookEventType
   readonly facts: Schema.JsonObject
+  readonly traceparent?: string | null | undefined
 }
 
 const encoderOf = <A>(schema: Schema.Codec<A, unknown>) =>
@@ -81,13 +82,27 @@ const runsIn = (tables: Tables, before: Before): ReadonlyArray<Happening> =>
     const type = typeOf(row)
     return old.status === row.status || !isSettled(row.status) || type === undefined
       ? []
-      : [{ workspaceId: row.workspaceId, type, facts: runFacts(tables, row) }]
+      : [
+          {
+            workspaceId: row.workspaceId,
+            type,
+            facts: runFacts(tables, row),
+            traceparent: row.traceparent
+          }
+        ]
   })
 
 const decisionsIn = (tables: Tables, before: Before): ReadonlyArray<Happening> =>
   changedOf(tables.approvals, before.approvals).flatMap(({ old, row }) =>
     old.status === "PENDING" && (row.status === "APPROVED" || row.status === "REJECTED")
-      ? [{ workspaceId: row.workspaceId, type: "approval.decided", facts: approvalFacts(toApproval(row)) }]
+      ? [
+          {
+            workspaceId: row.workspaceId,
+            type: "approval.decided",
+            facts: approvalFacts(toApproval(row)),
+            traceparent: tables.runs.get(row.runId)?.traceparent
+          }
+        ]
       : []
   )
 
@@ -194,12 +209,12 @@ export const layer = Layer.effectDiscard(
     const { publish } = yield* Signals
     const { tables, watch } = yield* Store
 
-    const write = Effect.fnUntraced(function* ({ facts, type, workspaceId }: Happening) {
+    const write = Effect.fnUntraced(function* ({ facts, traceparent = null, type, workspaceId }: Happening) {
       const webhooks = wanting(tables, workspaceId, type)
       if (webhooks.length === 0) return false
       const { at } = yield* moment
       const id = idOf<WebhookEventId>("webhookEvent", yield* random.ulid)
-      tables.webhookEvents.set(id, { id, workspaceId, type, at, facts, traceparent: null })
+      tables.webhookEvents.set(id, { id, workspaceId, type, at, facts, traceparent })
       for (const webhook of webhooks) {
         const deliveryId = idOf<WebhookDeliveryId>("webhookDelivery", yield* random.ulid)
         tables.webhookDeliveries.set(deliveryId, {
