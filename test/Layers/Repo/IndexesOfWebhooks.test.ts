@@ -88,6 +88,15 @@ const suite = () =>
       { what: "the backlog", table, call: Effect.flatMap(WebhookOutbox, ({ backlog }) => backlog) }
     ])("$what uses an index", indexUse)
 
+    it.effect("what is kept of webhooks is vacuumed as early as runs are", () =>
+      Effect.gen(function* () {
+        const sql = yield* PgClient
+        const found = yield* sql`
+          select distinct reloptions from pg_class where relname in ('runs', 'webhook_events', 'webhook_deliveries')`
+        assert.lengthOf(found, 1)
+      })
+    )
+
     it.effect("a claim of four reads little, whatever waits and whatever is over", () =>
       Effect.gen(function* () {
         const { blocks, value } = yield* blocksRead(claim(4))

@@ -11,9 +11,10 @@ const settings = {
   autovacuum_analyze_scale_factor: 0.02
 }
 const given = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
+export const vacuumedEarly = (table: string) => `alter table ${table} set (${given})`
 
 export const statements = [
   `create index if not exists runs_over on runs (pruned, finished_at) where finished_at is not null`,
   `drop index if exists runs_unpruned`,
-  ...["runs", "run_events", "run_steps"].map((table) => `alter table ${table} set (${given})`)
+  ...["runs", "run_events", "run_steps"].map(vacuumedEarly)
 ]

@@ -1,3 +1,5 @@
+import { vacuumedEarly } from "./0026_retention.ts"
+
 /**
  * The outbox of webhooks: an event is written with what it tells of, and a delivery for each webhook that is to be told.
  * Who claims looks at `webhook_queues` alone, of which each webhook has a row (docs/adr/0030-webhook-outbox.md):
@@ -71,6 +73,9 @@ export const statements = [
     last_millis integer,
     created_at timestamptz not null
   )`,
+  // Claims read past what is dead in the index of what is due.
+  vacuumedEarly("webhook_events"),
+  vacuumedEarly("webhook_deliveries"),
   `create index if not exists webhook_events_by_age on webhook_events (at)`,
   `create index if not exists webhook_events_of_workspace on webhook_events (workspace_id)`,
   `create index if not exists webhook_deliveries_of_event on webhook_deliveries (event_id)`,
