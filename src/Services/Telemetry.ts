@@ -116,6 +116,18 @@ export const noting: Effect.Effect<((attributes: Attributes) => void) | undefine
   }
 )
 
+/** Marks the spans that are made here: what libraries and functions make for themselves is not told. */
+const IsOfWork = Context.Reference<boolean>("agentd/Services/Telemetry/IsOfWork", {
+  defaultValue: () => false
+})
+
+/** Whether a span is one of those that `docs/traces.md` describes: of a request, or of the work. */
+export const isOfWork = ({
+  annotations,
+  kind
+}: Pick<Parameters<Tracer.Tracer["span"]>[0], "annotations" | "kind">): boolean =>
+  kind === "server" || Context.get(annotations, IsOfWork)
+
 /** A failure that tells nothing but its type: its message and stack may hold texts of users, models and tools. */
 const bare = (type: string): Error => {
   const error = new Error(type)
@@ -141,13 +153,17 @@ export interface SpanGiven {
   readonly spanId?: string
 }
 
+/** The annotations of a span that is one of them. */
+export const ofWork = Context.make(IsOfWork, true)
+
 /** Begins a span, which whoever has it ends. */
 const open = ({ attributes, kind, links, name, parent, spanId }: SpanGiven): Effect.Effect<Tracer.Span> =>
   Effect.map(
     Effect.makeSpan(name, {
       ...(kind !== undefined && { kind }),
       ...(links !== undefined && { links }),
-      ...(parent === null ? { root: true } : parent !== undefined && { parent })
+      ...(parent === null ? { root: true } : parent !== undefined && { parent }),
+      annotations: ofWork
     }),
     (span) => {
       if (spanId !== undefined) Object.defineProperty(span, "spanId", { value: spanId })

@@ -1,12 +1,11 @@
-import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
-import { Telemetry, type TelemetryShape } from "../../src/Services/Telemetry.ts"
+import { isOfWork, Telemetry, type TelemetryShape } from "../../src/Services/Telemetry.ts"
 
 /** All that a span tells, as one text. */
 const shown = (span: Tracer.NativeSpan): string =>
@@ -29,30 +28,29 @@ const shown = (span: Tracer.NativeSpan): string =>
     (_, value) => (typeof value === "bigint" ? String(value) : value)
   )
 
-/** Of a failure that a span ends with its type alone is sent. */
-const typeOf = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
-  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return exit
-  const error = Cause.squash(exit.cause)
-  const isTagged = Predicate.hasProperty(error, "_tag") && typeof error._tag === "string"
-  return Exit.fail(new Error(isTagged ? String(error._tag) : error instanceof Error ? error.name : "_OTHER"))
-}
+const hidden = (options: Parameters<Tracer.Tracer["span"]>[0]) => ({
+  ...options,
+  sampled: false,
+  annotations: Context.add(options.annotations, Tracer.DisablePropagation, true)
+})
 
 /** Spans as a collector would get them: those that are sampled, as they began. */
 export const makeTraces = (how: Partial<TelemetryShape> = {}) => {
   const made: Array<Tracer.NativeSpan> = []
   const tracer = Tracer.make({
     span: (options) => {
+      if (!isOfWork(options)) return new Tracer.NativeSpan(hidden(options))
       const span = new Tracer.NativeSpan(options)
       const end = span.end.bind(span)
-      span.end = (at, exit) => end(at, typeOf(exit))
+      // The tracer of the service tells no events, and of how a request ended a type and no words (`Layers/Telemetry/Spans.ts`).
+      if (options.kind === "server") span.end = (at) => end(at, Exit.void)
+      span.event = () => undefined
       made.push(span)
       return span
     }
   })
   const telemetry = { tracing: true, captureContent: false, propagation: true, ...how }
   const layer = Layer.mergeAll(
-    // As the service has them: none that writes lines of the log into spans.
-    Logger.layer([]),
     Layer.succeed(Tracer.Tracer, tracer),
     Layer.succeed(References.TracerEnabled, telemetry.tracing),
     Layer.succeed(Telemetry, telemetry)

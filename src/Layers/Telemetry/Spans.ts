@@ -7,6 +7,7 @@ import type { TraceData } from "effect/observability/OtlpTracer"
 import * as Predicate from "effect/Predicate"
 import * as Tracer from "effect/Tracer"
 import { isSampled, type TelemetryPlan } from "../../Schemas/Telemetry.ts"
+import { isOfWork } from "../../Services/Telemetry.ts"
 import { fieldsOf, sizeOf } from "./Fields.ts"
 import { serverAttribute, serverName } from "./ServerSpans.ts"
 
@@ -20,27 +21,32 @@ type Attributes = Readonly<Record<string, unknown>>
 
 /** The bounds of OpenTelemetry for what one span has. */
 const mostAttributes = 128
-const mostEvents = 128
 const mostLinks = 128
 
 /**
- * Makes spans, and tells of those that are sampled when they are over. Whether a trace is sampled is decided where it
+ * Makes spans, and tells of those of requests and of the work that are sampled when they are over, and if the operator
+ * wants them of statements. All others, which libraries and functions make for themselves, are never told: what is in
+ * them nobody has looked at. Whether a trace is sampled is decided where it
  * comes into the process or begins: all below follow, and a span that is not sampled holds its ids and nothing else.
  */
 export const makeTracer = (plan: Plan, ended: (span: SentSpan, size: number) => void): Tracer.Tracer =>
   Tracer.make({
     span: (options) => {
-      if (!plan.sqlSpans && isOfDatabase(options.name)) return new HiddenSpan(options)
-      // What a caller says of its trace; that of a run is our own.
-      const isForeign = options.kind === "server" && !plan.propagation
-      const parent = isForeign ? Option.filter(options.parent, ({ _tag }) => _tag === "Span") : options.parent
+      if (!isOfWork(options) && !(plan.sqlSpans && isOfDatabase(options))) return new HiddenSpan(options)
+      // What a run or slot has kept of its trace is no caller's word.
+      const parent =
+        plan.propagation || options.kind !== "server"
+          ? options.parent
+          : Option.filter(options.parent, ({ _tag }) => _tag === "Span")
       const [traceId, sampled] = decide(plan, options, parent)
       const facts = { ...options, parent, traceId }
       return sampled ? new RecordedSpan(facts, plan, ended) : new QuietSpan(facts)
     }
   })
 
-const isOfDatabase = (name: string): boolean => /^(sql\.|Migrator )/u.test(name)
+/** A statement is called by its database, as a client of it. */
+const isOfDatabase = ({ kind, name }: Options): boolean =>
+  kind === "client" ? !name.startsWith("http.") : /^(sql\.|Migrator )/u.test(name)
 
 const decide = (
   { sampling }: Plan,
@@ -113,20 +119,12 @@ class RecordedSpan extends QuietSpan {
   override readonly attributes = new Map<string, unknown>()
   override readonly links: Array<Tracer.SpanLink>
   override readonly sampled = true
-  readonly #events: Array<SentSpan["events"][number]> = []
   readonly #length: number
-  readonly #isSqlTold: boolean
-  #isTold = true
   readonly #ended: (span: SentSpan, size: number) => void
-  readonly #dropped = { attributes: 0, events: 0, links: 0 }
+  readonly #dropped = { attributes: 0, links: 0 }
 
-  constructor(
-    options: Facts,
-    { sqlSpans, valueLength }: Plan,
-    ended: (span: SentSpan, size: number) => void
-  ) {
+  constructor(options: Facts, { valueLength }: Plan, ended: (span: SentSpan, size: number) => void) {
     super(options)
-    this.#isSqlTold = sqlSpans
     this.links = options.links.slice(0, mostLinks)
     this.#dropped.links = options.links.length - this.links.length
     this.#length = valueLength
@@ -135,8 +133,6 @@ class RecordedSpan extends QuietSpan {
 
   override attribute(key: string, value: unknown): void {
     if (this.status._tag === "Ended") return
-    // Of a statement nothing else says what it is. Nothing is below it.
-    if (key === "db.system.name" && !this.#isSqlTold) this.#isTold = false
     const told = this.kind === "server" ? serverAttribute(this.attributes, key, value) : { key, value }
     if (told === undefined) return
     if (this.attributes.size >= mostAttributes && !this.attributes.has(told.key)) {
@@ -144,21 +140,6 @@ class RecordedSpan extends QuietSpan {
       return
     }
     this.attributes.set(told.key, told.value)
-  }
-
-  override event(name: string, startTime: bigint, attributes: Attributes = {}): void {
-    if (this.status._tag === "Ended") return
-    if (this.#events.length >= mostEvents) {
-      this.#dropped.events += 1
-      return
-    }
-    const fields = Object.entries(attributes).slice(0, mostAttributes)
-    this.#events.push({
-      name,
-      timeUnixNano: String(startTime),
-      attributes: fieldsOf(fields, this.#length),
-      droppedAttributesCount: 0
-    })
   }
 
   override addLinks(links: ReadonlyArray<Tracer.SpanLink>): void {
@@ -172,7 +153,6 @@ class RecordedSpan extends QuietSpan {
     if (this.status._tag === "Ended") return
     const { startTime } = this.status
     super.end(endTime, exit)
-    if (!this.#isTold) return
     const sent = this.#sent(startTime, endTime, exit)
     this.#ended(sent, sizeOf(sent))
   }
@@ -193,8 +173,9 @@ class RecordedSpan extends QuietSpan {
       endTimeUnixNano: String(endTime),
       attributes: fieldsOf(this.attributes, this.#length),
       droppedAttributesCount: this.#dropped.attributes,
-      events: this.#events,
-      droppedEventsCount: this.#dropped.events,
+      // What is logged meanwhile, which Effect would put here, is in the log alone: it may quote users.
+      events: [],
+      droppedEventsCount: 0,
       status: { code: failure === undefined ? 0 : 2 },
       links: this.links.map(({ attributes, span }) => ({
         traceId: span.traceId.padStart(32, "0"),

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
 import { makeTracer, type SentSpan } from "../../../src/Layers/Telemetry/Spans.ts"
+import { ofWork } from "../../../src/Services/Telemetry.ts"
 
 const usual = {
   sampling: { sampler: "parentbased_always_on", ratio: 1 },
@@ -13,10 +14,16 @@ const usual = {
 
 type Plan = Parameters<typeof makeTracer>[0]
 
+/** What libraries and functions make for themselves; all else here is of the work. */
+const isOthers = /^(a-database|sql\.|http\.|a-function)/u
+
 /** The spans of an effect that are told, by name. */
 const told = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, plan: Partial<Plan> = {}) {
   const sent = new Map<string, SentSpan>()
-  const tracer = makeTracer({ ...usual, ...plan }, (span) => sent.set(span.name, span))
+  const made = makeTracer({ ...usual, ...plan }, (span) => sent.set(span.name, span))
+  const tracer = Tracer.make({
+    span: (options) => made.span(isOthers.test(options.name) ? options : { ...options, annotations: ofWork })
+  })
   yield* Effect.exit(effect).pipe(
     Effect.provideService(Tracer.Tracer, tracer),
     Effect.provideService(References.TracerEnabled, true)
@@ -81,6 +88,30 @@ describe("spans", () => {
     })
   )
 
+  it.effect("that libraries and functions make for themselves are not told, nor in anyone's place", () =>
+    Effect.gen(function* () {
+      const asked = Effect.withSpan(Effect.void, "http.client GET", {
+        kind: "client",
+        attributes: { "url.full": "http://a/?key=1" }
+      })
+      const work = Effect.all([asked, Effect.withSpan(Effect.void, "inner")]).pipe(
+        Effect.withSpan("a-function"),
+        Effect.withSpan("outer")
+      )
+      for (const sqlSpans of [false, true]) {
+        const sent = yield* told(work, { sqlSpans })
+        assert.deepStrictEqual([...sent.keys()], ["inner", "outer"])
+        assert.strictEqual(sent.get("inner")?.parentSpanId, sent.get("outer")?.spanId)
+      }
+      const alone = Effect.withSpan(Effect.void, "a-function")
+      assert.strictEqual((yield* told(alone)).size, 0)
+      assert.strictEqual(
+        (yield* told(Effect.withSpan(alone, "a-function", { parent: remote(true) }))).size,
+        0
+      )
+    })
+  )
+
   it.effect("follow the decision of the caller, and then that of the one above", () =>
     Effect.gen(function* () {
       const work = (sampled: boolean) =>
@@ -140,14 +171,15 @@ describe("spans", () => {
         const span = yield* Effect.currentSpan
         for (let index = 0; index < 200; index++) {
           span.attribute(`key${index}`, "x".repeat(1000))
-          span.event("event", 0n)
+          span.event("the words of a user", 0n)
         }
         span.addLinks(Array.from({ length: 200 }, () => ({ span: remote(true), attributes: {} })))
       })
       const span = (yield* told(Effect.withSpan(work, "large"))).get("large")
       assert.deepInclude(span, {
         droppedAttributesCount: 72,
-        droppedEventsCount: 72,
+        // What is logged is in the log alone.
+        events: [],
         droppedLinksCount: 72
       })
       assert.strictEqual(span?.attributes.length, 128)

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
 import { Lease } from "../../../src/Services/Lease.ts"
-import { within } from "../../../src/Services/Telemetry.ts"
+import { ofWork, within } from "../../../src/Services/Telemetry.ts"
 import { IdempotencyKey } from "../../../src/Services/ToolSource.ts"
 import { handled, listedTool, readBody, startHttp, startScripted } from "../../support/Mcp.ts"
 import { failure, makeClients, serverAt, using } from "../../support/McpClients.ts"
@@ -102,7 +102,7 @@ describe("calls of MCP clients", () => {
           Effect.provide(makeTraces({ tracing: false, propagation: false }).layer)
         )
         const traces = makeTraces()
-        const traced = call("t").pipe(Effect.withSpan("calls"), within(kept.replace(/00$/, "01")))
+        const traced = call("t").pipe(Effect.withSpan("calls", { annotations: ofWork }), within(kept.replace(/00$/, "01")))
         yield* Effect.provide(traced, traces.layer)
         const inSpan = `${kept.slice(0, 36)}${traces.spans()[0]?.spanId}-01`
         assert.deepStrictEqual(seen, [
