@@ -2,7 +2,6 @@ import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 import * as Effect from "effect/Effect"
 import type * as HttpBody from "effect/http/HttpBody"
-import * as Option from "effect/Option"
 import type { Destination } from "../../Schemas/Telemetry.ts"
 import { version } from "../../Schemas/Version.ts"
 
@@ -24,7 +23,8 @@ const transient: ReadonlyArray<number> = [429, 502, 503, 504]
 
 const secondsOf = (header: string | null): number | undefined => {
   if (header === null) return undefined
-  const millis = /^\d{1,9}$/u.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  if (/^\d{1,9}$/u.test(header)) return Math.min(Number(header) * 1000, longestWaitMillis)
+  const millis = /GMT$/u.test(header) ? Date.parse(header) - Date.now() : Number.NaN
   return Number.isFinite(millis) ? Math.min(Math.max(millis, 0), longestWaitMillis) : undefined
 }
 
@@ -53,7 +53,7 @@ const drain = async ({ body }: Response): Promise<void> => {
 export const make = (destination: Destination) => {
   const { compression, headers, protocol, timeoutMillis, url } = destination
   const away = (reason: string): Answer => ({ _tag: "Away", reason, afterMillis: undefined })
-  const send = async (bytes: Uint8Array, signal: AbortSignal): Promise<Answer> => {
+  const send = async (bytes: Uint8Array, signal: AbortSignal, heard: (answer: Answer) => void) => {
     const body = compression === "gzip" ? await compress(bytes) : bytes
     const response = await fetch(url, {
       method: "POST",
@@ -67,17 +67,23 @@ export const make = (destination: Destination) => {
       redirect: "manual",
       signal
     })
-    const answer = answerOf(response)
-    // What has been taken stays taken, whatever follows.
-    await drain(response).catch(() => undefined)
-    return answer
+    // What has been taken stays taken, whatever follows and however long that takes.
+    heard(answerOf(response))
+    await drain(response)
   }
   return (body: HttpBody.HttpBody): Effect.Effect<Answer> =>
-    Effect.tryPromise((signal) => send(bytesOf(body), signal)).pipe(
-      Effect.timeoutOption(timeoutMillis),
-      Effect.map(Option.getOrElse(() => away(`the collector has not answered within ${timeoutMillis} ms`))),
-      Effect.catch(() => Effect.succeed(away("the collector can't be reached")))
-    )
+    Effect.suspend(() => {
+      let answer: Answer | undefined
+      const heard = (given: Answer) => {
+        answer = given
+      }
+      return Effect.tryPromise((signal) => send(bytesOf(body), signal, heard)).pipe(
+        Effect.timeoutOption(timeoutMillis),
+        Effect.as(`the collector has not answered within ${timeoutMillis} ms`),
+        Effect.catch(() => Effect.succeed("the collector can't be reached")),
+        Effect.map((reason) => answer ?? away(reason))
+      )
+    })
 }
 
 const bytesOf = (body: HttpBody.HttpBody): Uint8Array => {

@@ -56,7 +56,8 @@ export const make = <Item>(options: Options<Item>) =>
           return false
         }
         const usual = Math.min(firstWaitMillis * 2 ** attempt, longestWaitMillis)
-        yield* Effect.timeoutOption(isClosing.await, answer.afterMillis ?? usual)
+        // One that says `Retry-After: 0` again and again is not asked again and again.
+        yield* Effect.timeoutOption(isClosing.await, Math.max(answer.afterMillis ?? 0, usual))
       }
     })
 

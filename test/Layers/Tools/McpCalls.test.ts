@@ -102,7 +102,10 @@ describe("calls of MCP clients", () => {
           Effect.provide(makeTraces({ tracing: false, propagation: false }).layer)
         )
         const traces = makeTraces()
-        const traced = call("t").pipe(Effect.withSpan("calls", { annotations: ofWork }), within(kept.replace(/00$/, "01")))
+        const traced = call("t").pipe(
+          Effect.withSpan("calls", { annotations: ofWork }),
+          within(kept.replace(/00$/, "01"))
+        )
         yield* Effect.provide(traced, traces.layer)
         const inSpan = `${kept.slice(0, 36)}${traces.spans()[0]?.spanId}-01`
         assert.deepStrictEqual(seen, [
