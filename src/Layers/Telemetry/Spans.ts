@@ -33,16 +33,20 @@ export const makeTracer = (plan: Plan, ended: (span: SentSpan, size: number) => 
   Tracer.make({
     span: (options) => {
       if (!isOfWork(options) && !(plan.sqlSpans && isOfDatabase(options))) return new HiddenSpan(options)
-      // What a run or slot has kept of its trace is no caller's word.
-      const parent =
-        plan.propagation || options.kind !== "server"
-          ? options.parent
-          : Option.filter(options.parent, ({ _tag }) => _tag === "Span")
+      const parent = Option.filter(options.parent, (above) => isHeeded(plan, options, above))
       const [traceId, sampled] = decide(plan, options, parent)
       const facts = { ...options, parent, traceId }
       return sampled ? new RecordedSpan(facts, plan, ended) : new QuietSpan(facts)
     }
   })
+
+/**
+ * What a caller says of its trace counts where the operator listens to callers, and ids of 0 are none (B3 headers come here
+ * as they are). What a run or slot has kept of its trace is no caller's word.
+ */
+const isHeeded = ({ propagation }: Plan, { kind }: Options, above: Tracer.AnySpan): boolean =>
+  above._tag === "Span" ||
+  ((propagation || kind !== "server") && !/^0+$/u.test(above.traceId) && !/^0+$/u.test(above.spanId))
 
 /** A statement is called by its database, as a client of it. */
 const isOfDatabase = ({ kind, name }: Options): boolean =>

@@ -130,6 +130,23 @@ describe("spans", () => {
     })
   )
 
+  it.effect("are below nothing that has an id of 0", () =>
+    Effect.gen(function* () {
+      const { spanId, traceId } = remote(true)
+      for (const ids of [
+        { traceId: "0".repeat(32), spanId },
+        { traceId: "0".repeat(16), spanId },
+        { traceId, spanId: "0".repeat(16) }
+      ]) {
+        const parent = Tracer.externalSpan({ ...ids, sampled: true })
+        const sent = yield* told(Effect.withSpan(Effect.void, "GET", { kind: "server", parent }))
+        assert.isUndefined(sent.get("GET")?.parentSpanId)
+        assert.notStrictEqual(sent.get("GET")?.traceId, traceId)
+        assert.match(sent.get("GET")?.traceId ?? "", /[1-9a-f]/u)
+      }
+    })
+  )
+
   it.effect("tell of a failure its type alone, and of a cancellation nothing", () =>
     Effect.gen(function* () {
       const failing = Effect.withSpan(Effect.die(new TypeError("the words of a user")), "failing")
