@@ -76,7 +76,7 @@ const layerLogs = Layer.unwrap(
         post: Post.make(destination),
         leftMillis
       })
-      return makeLogger(plan.valueLength, queue.push)
+      return makeLogger(plan, queue.push)
     })
     return Logger.layer([logger], { mergeWithExisting: true })
   })

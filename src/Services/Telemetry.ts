@@ -23,6 +23,14 @@ export const Telemetry = Context.Reference<TelemetryShape>("agentd/Services/Tele
   defaultValue: () => ({ tracing: false, captureContent: false, propagation: true })
 })
 
+/** Whether the `error` of a line of the log has words of a model's provider or a tool, which quote what they were given. */
+export const Quotes = Context.Reference<boolean>("agentd/Services/Telemetry/Quotes", {
+  defaultValue: () => false
+})
+
+/** Logs a line whose `error` has words of others: a collector gets it where texts may be told, and else without them. */
+export const quoting = Effect.provideService(Quotes, true)
+
 export type Attributes = Readonly<Record<string, unknown>>
 
 type AnyFiber = Fiber<unknown, unknown>

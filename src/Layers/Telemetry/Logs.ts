@@ -4,6 +4,8 @@ import type * as LogLevel from "effect/LogLevel"
 import type { LogsData } from "effect/observability/OtlpLogger"
 import type { Resource } from "effect/observability/OtlpResource"
 import * as References from "effect/References"
+import type { TelemetryPlan } from "../../Schemas/Telemetry.ts"
+import { Quotes } from "../../Services/Telemetry.ts"
 import { fieldsOf, printed, sizeOf } from "./Fields.ts"
 
 /** A line of the log as it is sent. */
@@ -24,12 +26,19 @@ const severities: Readonly<Partial<Record<LogLevel.LogLevel, NonNullable<SentLin
 const ownFields: ReadonlySet<string> = new Set(["traceId", "spanId"])
 
 /**
- * The lines that standard error gets, with the same facts as fields, and the span in which they were written.
+ * The lines that standard error gets, with the same facts as fields, and the span in which they were written; words of
+ * providers and tools where texts may be told alone.
  */
-export const makeLogger = (length: number, written: (line: SentLine, size: number) => void) =>
+export const makeLogger = (
+  { captureContent, valueLength: length }: Pick<TelemetryPlan, "captureContent" | "valueLength">,
+  written: (line: SentLine, size: number) => void
+) =>
   Logger.make<unknown, void>(({ cause, date, fiber, logLevel, message }) => {
+    const isQuoting = !captureContent && fiber.getRef(Quotes)
     const fields = Object.entries(fiber.getRef(References.CurrentLogAnnotations)).flatMap(([key, value]) =>
-      ownFields.has(key) ? [] : [[key, typeof value === "string" ? printed(value, length) : value] as const]
+      ownFields.has(key) || (isQuoting && key === "error")
+        ? []
+        : [[key, typeof value === "string" ? printed(value, length) : value] as const]
     )
     const span = fiber.cache.span
     const isTraced = span !== undefined && /^[\da-f]{16}$/u.test(span.spanId)

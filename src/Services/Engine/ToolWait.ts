@@ -5,6 +5,7 @@ import { HandedBack } from "../../Schemas/Execution.ts"
 import { ToolUnavailable } from "../../Schemas/ToolAbsence.ts"
 import { Lifecycle } from "../Lifecycle.ts"
 import { Settings } from "../Settings.ts"
+import { quoting } from "../Telemetry.ts"
 
 const firstPauseMillis = 500
 const longestPauseMillis = 10_000
@@ -28,7 +29,9 @@ export const make = Effect.gen(function* () {
           const error = tried.failure
           if (!(error instanceof ToolUnavailable) || error.isGone) return yield* Effect.fail(error)
           if (limit === undefined) {
-            yield* Effect.annotateLogs(Effect.logInfo("work waits for a tool"), { error: error.error })
+            yield* Effect.annotateLogs(quoting(Effect.logInfo("work waits for a tool")), {
+              error: error.error
+            })
             limit = yield* Effect.forkScoped(Effect.sleep(toolWaitMillis))
           } else if (limit.pollUnsafe() !== undefined) return yield* error
           const awake = Effect.raceFirst(Effect.sleep(pause), Fiber.join(limit))

@@ -15,6 +15,7 @@ import { BudgetRepo } from "../BudgetRepo.ts"
 import { ConversationRepo } from "../ConversationRepo.ts"
 import { type Progress, RunJournal } from "../RunJournal.ts"
 import { Settings } from "../Settings.ts"
+import { quoting } from "../Telemetry.ts"
 import { ToolSource } from "../ToolSource.ts"
 import { AgentLoop, type LoopResult } from "./AgentLoop.ts"
 import { BudgetNews } from "./BudgetNews.ts"
@@ -60,7 +61,7 @@ export class Work extends Context.Service<
             BudgetExceeded: ({ error }) => Effect.succeed(Finish.failed(log, "budget_exceeded", error)),
             InferenceError: ({ error, reason }) =>
               Effect.as(
-                Effect.annotateLogs(Effect.logWarning("a model gave no answer"), { reason, error }),
+                Effect.annotateLogs(quoting(Effect.logWarning("a model gave no answer")), { reason, error }),
                 Finish.failed(log, `inference_${reason}`, error)
               ),
             LimitExceeded: ({ error, limit }) =>
