@@ -40,7 +40,7 @@ export const layer = Layer.effect(
       return status === "ACTIVE"
     }, transaction.atomically)
 
-    const report = Effect.fn("ConnectorHealth.report")(
+    const report = Effect.fnUntraced(
       function* (connector: StoredConnector, shown: Shown, { isAsked } = { isAsked: false }) {
         const { id, status, updatedAt } = connector
         const what = JSON.stringify([updatedAt, shown])

@@ -18,6 +18,7 @@ import { makeConnector } from "../contract/ConnectorRepo.ts"
 import { layerNode } from "../support/Backends.ts"
 import * as EmbeddedCopy from "../support/EmbeddedCopy.ts"
 import { makeWorkspace } from "../support/Fixtures.ts"
+import { makeTraces } from "../support/Traces.ts"
 
 const layerMemory = ConnectorReports.layer.pipe(
   Layer.provideMerge(Repo.layerMemory),
@@ -62,6 +63,16 @@ describe("ConnectorHealth", () => {
       )
     }).pipe(Effect.provide(layerMemory))
   )
+
+  it.effect("makes no span: what it is reported from may be in no trace", () => {
+    const { layer, made: spans } = makeTraces()
+    return Effect.gen(function* () {
+      const connector = yield* made("ACTIVE")
+      const before = spans.length
+      yield* (yield* ConnectorHealth).report(connector, fails)
+      assert.lengthOf(spans.slice(before), 0)
+    }).pipe(Effect.provide(layerMemory), Effect.provide(layer))
+  })
 
   it.effect("does nothing about one that is gone", () =>
     Effect.gen(function* () {

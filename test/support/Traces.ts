@@ -1,5 +1,4 @@
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"

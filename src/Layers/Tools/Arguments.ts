@@ -76,7 +76,7 @@ export const make = Effect.gen(function* () {
       (lane) => Effect.sync(() => --lane.users === 0 && lanes.delete(owner))
     )
 
-  return Effect.fn("checkArguments")(function* (
+  return Effect.fnUntraced(function* (
     /** Whose schema it is: what is refused to one owner is not to another. */
     owner: string,
     parameters: Schema.JsonObject,

@@ -33,7 +33,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients, { standing }: 
   }): Tool => {
     const { name, tool } = listed
     const binding = bindingOf(listed.connector, listed.server.url, tool)
-    const call = Effect.fn("ConnectorTools.call")(function* (argument: Schema.Json) {
+    const call = Effect.fnUntraced(function* (argument: Schema.Json) {
       const checked = yield* (yield* argumentCheck)(
         binding.connectorId,
         tool.inputSchema as Schema.JsonObject,
