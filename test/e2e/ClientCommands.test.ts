@@ -129,6 +129,22 @@ describe("commands that speak to a running service", () => {
     assert.strictEqual(other.stderr, "agentd: set AGENTD_TOKEN to a token of http://127.0.0.1:9\n")
   })
 
+  it("who listens for webhooks is told why none arrives, and leaves nothing behind", async () => {
+    const { token, workspaceId } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8"))
+    const { child, code, text } = begin(["webhook", "listen", "--port", "0"])
+    await until(async () => text.stderr.includes("did not arrive"), "it is told")
+    assert.match(
+      text.stderr,
+      /^agentd: a test was sent and did not arrive: 127\.0\.0\.1 .*AGENTD_ALLOW_PRIVATE_ADDRESSES/m
+    )
+    child.kill("SIGINT")
+    await code
+    const answer = await fetch(`${server.baseUrl}/api/webhooks?workspaceId=${workspaceId}`, {
+      headers: { authorization: `Bearer ${token}` }
+    })
+    assert.deepStrictEqual(await answer.json(), { data: [] })
+  })
+
   it("Ctrl-C leaves the run alone and says how to come back", async () => {
     const { token } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8"))
     const made = await agentd(["run", "call current_time {}", "--wait", "--autonomy", "supervised", "--json"])

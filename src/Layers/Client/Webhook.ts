@@ -3,8 +3,9 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { WebhookId } from "../../Schemas/Ids.ts"
 import { writeStderr } from "../Output.ts"
-import { connect, said } from "./Connection.ts"
+import { type Connection, connect, said } from "./Connection.ts"
 import { listen } from "./Listen.ts"
 
 const url = Flag.String("url").pipe(
@@ -40,7 +41,25 @@ const passing = Effect.fnUntraced(function* (
       )
   )
   yield* writeStderr(`agentd: ${baseUrl} has the webhook ${id} for this, which is deleted at the end`)
+  yield* Effect.forkScoped(Effect.ignore(tested(connection, id)))
   return Redacted.make(secret)
+})
+
+const looks = 10
+
+/** Has it sent a test: where that does not arrive, nobody would see why nothing does. */
+const tested = Effect.fnUntraced(function* ({ client }: Connection, id: WebhookId) {
+  const params = { id }
+  yield* client.webhooks.test({ params })
+  for (let look = 0; look < looks; look++) {
+    yield* Effect.sleep("1 second")
+    const { data } = yield* client.webhooks.deliveries({ params, query: { limit: 1 } })
+    const attempt = data[0]?.lastAttempt
+    if (attempt == null) continue
+    return yield* attempt.error === null
+      ? Effect.void
+      : writeStderr(`agentd: a test was sent and did not arrive: ${attempt.error}`)
+  }
 })
 
 const listening = Command.make(
