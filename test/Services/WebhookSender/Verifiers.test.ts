@@ -1,3 +1,6 @@
+import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
 import Anthropic from "@anthropic-ai/sdk"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -30,12 +33,50 @@ const verifiedBy = (with_: string, { body, headers }: Sent) =>
     return verified
   })
 
+/** What docs/webhooks.md says for those who have no library. */
+const [, written = ""] =
+  /^```py\n([\s\S]*?)^```/m.exec(
+    readFileSync(resolve(import.meta.dirname, "../../../docs/webhooks.md"), "utf8")
+  ) ?? []
+const hasPython = spawnSync("python3", ["--version"]).status === 0
+
+const byPython = (with_: string, sent: Sent) => {
+  const input = JSON.stringify([with_, sent.headers, sent.body])
+  const call =
+    "secret, headers, body = json.load(sys.stdin)\nprint(json.dumps(verify(secret, headers, body.encode())))"
+  const { status, stdout } = spawnSync("python3", ["-c", `import sys\n${written}\n${call}`], {
+    input,
+    encoding: "utf8"
+  })
+  return status === 0 && JSON.parse(stdout)
+}
+
 const all = (value: unknown) => ({ standardwebhooks: value, openai: value, anthropic: value })
 
 /** The libraries compare with the clock of the machine. */
 const today = Effect.suspend(() => TestClock.setTime(Date.now()))
 
 describe("what is sent", () => {
+  it.effect.skipIf(!hasPython)("is verified by the lines of Python that the docs have", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.now() - 600_000)
+      const { rows, sent, start, tell, webhook } = yield* makeReceivers
+      const to = yield* webhook()
+      yield* tell(to)
+      const { stop } = yield* start
+      yield* soon(() => rows[0]?.status === "delivered", "delivered")
+      assert.isFalse(byPython(secret, sent[0] as Sent), "too old")
+      yield* today
+      yield* tell(to, { type: "run.completed", facts: { output: "Zoë 👩‍🚀" } })
+      yield* soon(() => rows[1]?.status === "delivered", "delivered")
+      const one = sent[1] as Sent
+      assert.deepStrictEqual(byPython(secret, one), JSON.parse(one.body))
+      assert.isFalse(byPython(formerSecret, one))
+      assert.isFalse(byPython(secret, { ...one, body: one.body.replace("Zo", "zo") }))
+      yield* stop
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+
   it.effect("is verified by the libraries that receivers have, with its secret alone and untouched", () =>
     Effect.gen(function* () {
       yield* today
