@@ -1,6 +1,7 @@
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 import { type ClaimedDelivery, WebhookOutbox } from "../../../src/Services/WebhookOutbox.ts"
 import { at, makeWorkspace } from "../../support/Fixtures.ts"
@@ -92,6 +93,30 @@ const suite = () => {
         )
       )
       assert.deepStrictEqual(idsOf(yield* on(1, claim())), ids.slice(5))
+      assert.strictEqual(yield* leased, 4)
+    })
+  )
+
+  it.live("what is settled makes room for more, if somebody has claimed since that was begun", () =>
+    Effect.gen(function* () {
+      const { leased, on, tellMany } = yield* makeSubject
+      const ids = yield* tellMany(6)
+      const first = yield* on(0, claim(2))
+      const settling = yield* on(
+        0,
+        within(
+          Effect.gen(function* () {
+            const sql = yield* PgClient
+            yield* sql`select from webhook_deliveries where id = ${ids[0]} for update`
+            const fiber = yield* Effect.forkDetach(on(1, settle(first)))
+            yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
+            assert.deepStrictEqual(idsOf(yield* on(2, claim())), ids.slice(2, 4))
+            return fiber
+          })
+        )
+      )
+      yield* Fiber.join(settling)
+      assert.deepStrictEqual(idsOf(yield* on(1, claim())), ids.slice(4))
       assert.strictEqual(yield* leased, 4)
     })
   )

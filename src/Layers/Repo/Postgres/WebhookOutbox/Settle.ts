@@ -28,7 +28,8 @@ const given = ({ attempt, id, outcome, result }: Attempted, place: number) => ({
 
 /**
  * Locks in this order: deliveries, webhooks, each by their ids, so that no two wait for each other. Who claims holds the
- * rows of queues, and is passed by: it is told to look again.
+ * rows of queues, and is passed by: it is told to look again. Of a queue nothing is compared with its row as the statement
+ * finds it, which is older than the lock: whoever has claimed meanwhile may have put the look off to the end of a lease.
  */
 const settling = (
   sql: PgClient,
@@ -51,7 +52,7 @@ const settling = (
     where d.status = 'pending' and d.leased_until is not null and d.attempts in (g.attempt, 0)
     order by d.id for no key update of d
   ), queues as materialized (
-    select webhook_id, is_idle from webhook_queues where webhook_id in (select webhook_id from settled)
+    select webhook_id, is_idle, look_at from webhook_queues where webhook_id in (select webhook_id from settled)
     order by webhook_id for no key update skip locked
   ), written as (
     update webhook_deliveries d
@@ -89,10 +90,11 @@ const settling = (
   ), looked as (
     update webhook_queues q set look_at = s.look_at
     from (
-      select q.webhook_id, case when q.is_idle then min(s.next_at) else min(now.at) end as look_at
-      from queues q join settled s on s.webhook_id = q.webhook_id, now group by q.webhook_id, q.is_idle
+      select q.webhook_id, q.look_at as was,
+        least(q.look_at, case when q.is_idle then min(s.next_at) else min(now.at) end) as look_at
+      from queues q join settled s on s.webhook_id = q.webhook_id, now group by q.webhook_id, q.is_idle, q.look_at
     ) s
-    where q.webhook_id = s.webhook_id and s.look_at < coalesce(q.look_at, 'infinity')
+    where q.webhook_id = s.webhook_id and s.look_at is distinct from s.was
   ), woken as (
     insert into webhook_wakes
     select distinct s.webhook_id from settled s join webhook_queues q on q.webhook_id = s.webhook_id
