@@ -6,6 +6,7 @@ import { BudgetRepo } from "../BudgetRepo.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
 import { IdempotencyRepo } from "../IdempotencyRepo.ts"
 import * as Metrics from "../Metrics.ts"
+import { inBatches, regularly } from "../Regularly.ts"
 import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { Signals } from "../Signals.ts"
@@ -19,7 +20,6 @@ const foldMillis = 1_000
 const pruneMillis = 60_000
 const buryAtOnce = 100
 const pruneAtOnce = 200
-const prunePauseMillis = 50
 /** So long after their end tokens can still be told of. */
 const endedTokenMillis = 30 * 86_400_000
 const forgetAtOnce = 1000
@@ -91,21 +91,5 @@ const watchSnapshots = Effect.map(Snapshots, ({ oldestSeconds }) => {
     isTold = isOld
   })
 })
-
-/** Now, and so long after each end; what went wrong is tried again then. */
-const regularly = <E, R>(work: Effect.Effect<unknown, E, R>, millis: number, message: string) =>
-  work.pipe(
-    Effect.ignoreCause({ log: "Warn", message }),
-    Effect.andThen(Effect.sleep(millis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
-
-const inBatches = <E, R>(batch: Effect.Effect<number, E, R>, size: number) =>
-  batch.pipe(
-    Effect.map((pruned) => pruned >= size),
-    Effect.tap(Effect.sleep(prunePauseMillis)),
-    Effect.repeat({ while: (isMore) => isMore })
-  )
 
 const ago = (at: Date, millis: number) => new Date(at.getTime() - millis)

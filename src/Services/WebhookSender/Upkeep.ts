@@ -2,13 +2,13 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { CronFireRepo } from "../CronFireRepo.ts"
 import * as Metrics from "../Metrics.ts"
+import { inBatches, regularly } from "../Regularly.ts"
 import { Settings } from "../Settings.ts"
 import { WebhookOutbox } from "../WebhookOutbox.ts"
 
 const backlogMillis = 15_000
 const pruneMillis = 60_000
 const pruneAtOnce = 200
-const prunePauseMillis = 50
 
 /** Looks at the backlog while there are webhooks, and forgets deliveries that are old. */
 export const start = Effect.fnUntraced(function* (isUsed: () => boolean) {
@@ -26,21 +26,8 @@ export const start = Effect.fnUntraced(function* (isUsed: () => boolean) {
   )
   // By the clock of the store, which has written when they were made.
   const prune = Effect.flatMap(fires.now, (at) =>
-    outbox
-      .prune(new Date(at.getTime() - webhookMillis), pruneAtOnce)
-      .pipe(
-        Effect.tap(Effect.sleep(prunePauseMillis)),
-        Effect.repeat({ while: (pruned) => pruned >= pruneAtOnce })
-      )
+    inBatches(outbox.prune(new Date(at.getTime() - webhookMillis), pruneAtOnce), pruneAtOnce)
   )
   yield* regularly(look, backlogMillis, "the backlog of webhooks is not known")
   yield* regularly(prune, pruneMillis, "old deliveries of webhooks not forgotten")
 })
-
-const regularly = <E, R>(work: Effect.Effect<unknown, E, R>, millis: number, message: string) =>
-  work.pipe(
-    Effect.ignoreCause({ log: "Warn", message }),
-    Effect.andThen(Effect.sleep(millis)),
-    Effect.forever,
-    Effect.forkScoped
-  )
