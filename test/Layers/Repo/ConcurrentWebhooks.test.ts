@@ -14,14 +14,17 @@ const claim = (limit = 100) =>
     Effect.map(outbox.claim({ limit, perWebhook: 4, leaseMillis: 600_000 }), ({ deliveries }) => deliveries)
   )
 
-const settle = (deliveries: ReadonlyArray<ClaimedDelivery>) =>
+const settle = (
+  deliveries: ReadonlyArray<ClaimedDelivery>,
+  outcomeOf: (n: number) => "delivered" | "failed" = () => "delivered"
+) =>
   Effect.flatMap(WebhookOutbox, (outbox) =>
     outbox.settle(
-      deliveries.map(({ attempt, id }) => ({
+      deliveries.map(({ attempt, id }, n) => ({
         id,
         attempt,
         result: { at: at(1), statusCode: 200, error: null, durationMs: 1 },
-        outcome: { type: "delivered" }
+        outcome: { type: outcomeOf(n) }
       })),
       1000
     )
@@ -118,6 +121,40 @@ const suite = () => {
       yield* Fiber.join(settling)
       assert.deepStrictEqual(idsOf(yield* on(1, claim())), ids.slice(4))
       assert.strictEqual(yield* leased, 4)
+    })
+  )
+
+  it.live("fails no more behind a success, if another failure was written since that was begun", () =>
+    Effect.gen(function* () {
+      const { on, tellMany, webhook } = yield* makeSubject
+      const ids = yield* tellMany(3)
+      const all = yield* on(0, claim())
+      const settling = yield* on(
+        0,
+        within(
+          Effect.gen(function* () {
+            const sql = yield* PgClient
+            yield* sql`select from webhook_deliveries where id = ${ids[0]} for update`
+            const both = settle(all.slice(0, 2), (n) => (n === 0 ? "failed" : "delivered"))
+            const fiber = yield* Effect.forkDetach(on(1, both))
+            yield* Effect.orDie(on(1, Postgres.untilWaiting(1)))
+            yield* on(
+              2,
+              settle(all.slice(2), () => "failed")
+            )
+            return fiber
+          })
+        )
+      )
+      yield* Fiber.join(settling)
+      const [found] = yield* on(
+        0,
+        Effect.flatMap(
+          PgClient,
+          (sql) => sql`select failing_since from webhooks where id = ${webhook.id} and failing_since is null`
+        )
+      )
+      assert.isDefined(found)
     })
   )
 

@@ -28,8 +28,8 @@ const given = ({ attempt, id, outcome, result }: Attempted, place: number) => ({
 
 /**
  * Locks in this order: deliveries, webhooks, each by their ids, so that no two wait for each other. Who claims holds the
- * rows of queues, and is passed by: it is told to look again. Of a queue nothing is compared with its row as the statement
- * finds it, which is older than the lock: whoever has claimed meanwhile may have put the look off to the end of a lease.
+ * rows of queues, and is passed by: it is told to look again. What is written is compared with rows as they are
+ * behind the lock: whoever has claimed since the statement began may have put the look off to the end of a lease.
  */
 const settling = (
   sql: PgClient,
@@ -68,7 +68,7 @@ const settling = (
       coalesce(max(place) filter (where outcome <> 'delivered'), -1) as failed, bool_or(outcome = 'gone') as is_gone
     from settled where not is_anew group by webhook_id
   ), hooks as materialized (
-    select w.id, now.at, t.is_gone, t.succeeded,
+    select w.id, now.at, t.is_gone, t.succeeded, w.failing_since as was,
       case when t.succeeded < 0 then coalesce(w.failing_since, now.at) when t.failed > t.succeeded then now.at end as failing_since,
       case
         when not w.is_active then null
@@ -85,7 +85,7 @@ const settling = (
       disabled_reason = coalesce(h.reason, w.disabled_reason),
       updated_at = case when h.reason is null then w.updated_at else h.at end
     from hooks h
-    where w.id = h.id and (h.reason is not null or w.failing_since is distinct from h.failing_since)
+    where w.id = h.id and (h.reason is not null or h.was is distinct from h.failing_since)
     returning w.id, w.workspace_id, h.reason
   ), looked as (
     update webhook_queues q set look_at = s.look_at
