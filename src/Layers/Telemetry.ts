@@ -50,7 +50,7 @@ const layerTraces = Layer.unwrap(
         post: Post.make(destination),
         leftMillis
       })
-      return makeTracer(plan, queue.push)
+      return makeTracer(plan, queue)
     })
     return Layer.mergeAll(
       Layer.effect(Tracer.Tracer, tracer),

@@ -17,6 +17,10 @@ const longestWaitMillis = 30_000
 export interface Queue<Item> {
   /** Never waits and never fails: what has no place is dropped, and counted. */
   readonly push: (item: Item, size: number) => void
+  /** Whether the next would have no place: then none has to be made. */
+  readonly isFull: () => boolean
+  /** Counts one that was not made for that reason. */
+  readonly drop: () => void
 }
 
 interface Options<Item> {
@@ -101,11 +105,13 @@ export const make = <Item>(options: Options<Item>) =>
       })
     )
 
+    const drop = () => losses.count(1, "more was to be sent than the collector has taken")
     const queue: Queue<Item> = {
+      isFull: waiting.isFull,
+      drop,
       push: (item, size) => {
-        if (isClosing.isOpen() || !waiting.add(item, size)) {
-          losses.count(1, "more was to be sent than the collector has taken")
-        } else if (waiting.isBatch()) isDue.openUnsafe()
+        if (isClosing.isOpen() || !waiting.add(item, size)) drop()
+        else if (waiting.isBatch()) isDue.openUnsafe()
       }
     }
     return queue
@@ -117,6 +123,7 @@ const makeWaiting = <Item>({ batch, queue }: Batching) => {
   let size = 0
   return {
     count: () => waiting.length,
+    isFull: () => waiting.length >= queue || size >= mostQueued,
     isBatch: () => waiting.length >= most || size > mostSent,
     /** Whether there was a place for it. */
     add: (item: Item, itemSize: number): boolean => {

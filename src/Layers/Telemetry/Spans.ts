@@ -9,6 +9,7 @@ import * as Tracer from "effect/Tracer"
 import { isSampled, type TelemetryPlan } from "../../Schemas/Telemetry.ts"
 import { isOfWork } from "../../Services/Telemetry.ts"
 import { fieldsOf, sizeOf } from "./Fields.ts"
+import type { Queue } from "./Queue.ts"
 import { serverAttribute, serverName } from "./ServerSpans.ts"
 
 /** A span as it is sent. */
@@ -27,16 +28,18 @@ const mostLinks = 128
  * Makes spans, and tells of those of requests and of the work that are sampled when they are over, and if the operator
  * wants them of statements. All others, which libraries and functions make for themselves, are never told: what is in
  * them nobody has looked at. Whether a trace is sampled is decided where it
- * comes into the process or begins: all below follow, and a span that is not sampled holds its ids and nothing else.
+ * comes into the process or begins: all below follow, and a span that is not sampled holds its ids and nothing else. So
+ * does one that begins while the queue is full: a collector that is away costs less than one that answers.
  */
-export const makeTracer = (plan: Plan, ended: (span: SentSpan, size: number) => void): Tracer.Tracer =>
+export const makeTracer = (plan: Plan, { drop, isFull, push }: Queue<SentSpan>): Tracer.Tracer =>
   Tracer.make({
     span: (options) => {
       if (!isOfWork(options) && !(plan.sqlSpans && isOfDatabase(options))) return new HiddenSpan(options)
       const parent = Option.filter(options.parent, (above) => isHeeded(plan, options, above))
       const [traceId, sampled] = decide(plan, options, parent)
       const facts = { ...options, parent, traceId }
-      return sampled ? new RecordedSpan(facts, plan, ended) : new QuietSpan(facts)
+      if (!sampled) return new QuietSpan(facts)
+      return isFull() ? new DroppedSpan(facts, drop) : new RecordedSpan(facts, plan, push)
     }
   })
 
@@ -101,6 +104,22 @@ class QuietSpan implements Tracer.Span {
   attribute(_key: string, _value: unknown): void {}
   event(_name: string, _startTime: bigint, _attributes?: Attributes): void {}
   addLinks(_links: ReadonlyArray<Tracer.SpanLink>): void {}
+}
+
+/** Is sampled, so that others go on with the trace, and not told of, which is counted. */
+class DroppedSpan extends QuietSpan {
+  override readonly sampled = true
+  readonly #drop: () => void
+
+  constructor(options: Facts, drop: () => void) {
+    super(options)
+    this.#drop = drop
+  }
+
+  override end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {
+    if (this.status._tag === "Started") this.#drop()
+    super.end(endTime, exit)
+  }
 }
 
 /** Is not told of, whether it is sampled or not: what is below it, or written within it, is of its parent. */

@@ -37,6 +37,7 @@ const make = Effect.fnUntraced(function* (
     push: (...items: ReadonlyArray<number>) => {
       for (const item of items) queue.push(item, 1)
     },
+    isFull: queue.isFull,
     pushLarge: (item: number, size: number) => queue.push(item, size),
     dropped: Effect.map(
       Metric.value(Metric.withAttributes(telemetryDropped, { signal: "traces" })),
@@ -47,6 +48,19 @@ const make = Effect.fnUntraced(function* (
 })
 
 describe("what waits for a collector", () => {
+  it.effect("says that there is no place while there is none", () =>
+    Effect.gen(function* () {
+      const { isFull, push } = yield* make({ queue: 4, batch: 2 }, Effect.never)
+      assert.isFalse(isFull())
+      push(1, 2)
+      yield* TestClock.adjust(0)
+      push(3, 4, 5)
+      assert.isFalse(isFull())
+      push(6)
+      assert.isTrue(isFull())
+    })
+  )
+
   it.effect("is sent together after a while, or as soon as there is enough of it", () =>
     Effect.gen(function* () {
       const { push, sent } = yield* make({ queue: 100, batch: 3 }, Effect.succeed(taken))

@@ -20,7 +20,8 @@ const isOthers = /^(a-database|sql\.|http\.|a-function)/u
 /** The spans of an effect that are told, by name. */
 const told = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, plan: Partial<Plan> = {}) {
   const sent = new Map<string, SentSpan>()
-  const made = makeTracer({ ...usual, ...plan }, (span) => sent.set(span.name, span))
+  const push = (span: SentSpan) => sent.set(span.name, span)
+  const made = makeTracer({ ...usual, ...plan }, { push, isFull: () => false, drop: () => undefined })
   const tracer = Tracer.make({
     span: (options) => made.span(isOthers.test(options.name) ? options : { ...options, annotations: ofWork })
   })
@@ -144,6 +145,32 @@ describe("spans", () => {
         assert.notStrictEqual(sent.get("GET")?.traceId, traceId)
         assert.match(sent.get("GET")?.traceId ?? "", /[1-9a-f]/u)
       }
+    })
+  )
+
+  it.effect("hold nothing while there is no place for them, and are counted once", () =>
+    Effect.gen(function* () {
+      let [dropped, full] = [0, true]
+      const sent: Array<string> = []
+      const tracer = makeTracer(usual, {
+        push: ({ name }) => sent.push(name),
+        isFull: () => full,
+        drop: () => void dropped++
+      })
+      const request = Effect.currentSpan.pipe(
+        Effect.map((span) => {
+          span.attribute("http.route", "/")
+          return [span.sampled, span.attributes.size]
+        }),
+        Effect.withSpan("request", { kind: "server" }),
+        Effect.provideService(Tracer.Tracer, tracer),
+        Effect.provideService(References.TracerEnabled, true)
+      )
+      assert.deepStrictEqual(yield* request, [true, 0])
+      assert.deepStrictEqual([sent, dropped], [[], 1])
+      full = false
+      yield* request
+      assert.deepStrictEqual([sent, dropped], [["request /"], 1])
     })
   )
 
