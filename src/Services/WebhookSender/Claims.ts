@@ -12,8 +12,8 @@ const latestMillis = leaseMillis - limitMillis - 5_000
 /** Over all nodes: a receiver is not run over, and a slow one holds few places. */
 export const perWebhook = 4
 /** Of a webhook that answers at once so many are claimed together: else most of the time would go by between claims. */
-const perQuick = 32
-const claimAtOnce = 64
+const perQuick = 64
+const claimAtOnce = perQuick
 /** The safety net for a lost signal, and for leases that others let end. */
 const usedMillis = 1_000
 const unusedMillis = 10_000

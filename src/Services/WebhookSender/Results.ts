@@ -8,7 +8,7 @@ import { type Attempted, WebhookOutbox } from "../WebhookOutbox.ts"
 
 const atOnce = 100
 /** Others end meanwhile, and are written with it. */
-const gatherMillis = 5
+const gatherMillis = 20
 
 /**
  * Writes what came of attempts: one statement at a time for all that ended meanwhile. While the store is away it waits;
