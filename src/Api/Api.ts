@@ -11,6 +11,7 @@ import { completeDocument } from "./Document.ts"
 import { codesOf } from "./Errors.ts"
 import { eventComponents } from "./EventStream.ts"
 import { Memory } from "./Memory.ts"
+import { OpenAi } from "./OpenAi.ts"
 import { Projects } from "./Projects.ts"
 import { ProviderKeys } from "./ProviderKeys.ts"
 import { Runs } from "./Runs.ts"
@@ -18,6 +19,7 @@ import { Session } from "./Session.ts"
 import { System } from "./System.ts"
 import { Tasks } from "./Tasks.ts"
 import { Tokens } from "./Tokens.ts"
+import { UiStream } from "./UiStream.ts"
 import { Usage } from "./Usage.ts"
 import { messageComponents } from "./WebhookMessages.ts"
 import { Webhooks } from "./Webhooks.ts"
@@ -39,6 +41,8 @@ const groups = HttpApi.make("agentd")
   .add(Tokens)
   .add(Usage)
   .add(Webhooks)
+  .add(OpenAi)
+  .add(UiStream)
   .add(Session)
   .add(System)
 

@@ -24,6 +24,7 @@ import { References } from "../Services/References.ts"
 import { Runs } from "../Services/Runs.ts"
 import { Secrets } from "../Services/Secrets.ts"
 import { Tokens } from "../Services/Tokens.ts"
+import { Turns } from "../Services/Turns.ts"
 import { Usage } from "../Services/Usage.ts"
 import { Webhooks } from "../Services/Webhooks.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
@@ -54,7 +55,10 @@ const useCases = Layer.mergeAll(
   Usage.layer,
   Webhooks.layer,
   Workspaces.layer
-).pipe(Layer.provideMerge(Layer.mergeAll(References.layer, Access.layer)))
+).pipe(
+  Layer.merge(Turns.layer.pipe(Layer.provide(Runs.layer))),
+  Layer.provideMerge(Layer.mergeAll(References.layer, Access.layer))
+)
 
 const beneath =
   <E, R>(inference: Layer.Layer<Inference, E, R>) =>

@@ -16,6 +16,7 @@ import * as Home from "./Http/Home.ts"
 import * as Idempotency from "./Http/Idempotency.ts"
 import * as Memory from "./Http/Memory.ts"
 import * as MetricsPage from "./Http/MetricsPage.ts"
+import * as OpenAi from "./Http/OpenAi.ts"
 import * as Pages from "./Http/Pages.ts"
 import * as Projects from "./Http/Projects.ts"
 import * as ProviderKeys from "./Http/ProviderKeys.ts"
@@ -24,6 +25,7 @@ import * as Session from "./Http/Session.ts"
 import * as System from "./Http/System.ts"
 import * as Tasks from "./Http/Tasks.ts"
 import * as Tokens from "./Http/Tokens.ts"
+import * as UiStream from "./Http/UiStream.ts"
 import * as Usage from "./Http/Usage.ts"
 import * as Validation from "./Http/Validation.ts"
 import * as Waiting from "./Http/Waiting.ts"
@@ -38,6 +40,7 @@ export const layerHandlers = Layer.mergeAll(
   Connectors.layer,
   CronJobs.layer,
   Memory.layer,
+  OpenAi.layer,
   Projects.layer,
   ProviderKeys.layer,
   Runs.layer,
@@ -45,6 +48,7 @@ export const layerHandlers = Layer.mergeAll(
   System.layer,
   Tasks.layer,
   Tokens.layer,
+  UiStream.layer,
   Usage.layer,
   Webhooks.layer,
   Workspaces.layer

@@ -32,6 +32,13 @@ export const HistoryEntry = Schema.Struct({
 })
 export type HistoryEntry = typeof HistoryEntry.Type
 
+/** A message as it is stored. */
+export const StoredMessage = Schema.Struct({
+  ...Message.fields,
+  parts: Schema.NullOr(Schema.Array(PromptMessage))
+})
+export type StoredMessage = typeof StoredMessage.Type
+
 /**
  * What is kept of a turn for later ones: what was thought only where the provider wants it again, which is where tools
  * were called.
@@ -45,9 +52,9 @@ export const lasting = (transcript: ReadonlyArray<PromptMessage>): ReadonlyArray
   })
 }
 
-/** What a model sees of a message: the reply with the tool calls that led to it. */
+/** What a model sees of a message: its parts, if there are; those of a reply have the tool calls that led to it. */
 export const toPrompt = ({ content, parts, role }: HistoryEntry): ReadonlyArray<PromptMessage> =>
-  role === "USER" ? [{ role: "user", content }] : (parts ?? [{ role: "assistant", content, toolCalls: [] }])
+  parts ?? [role === "USER" ? { role: "user", content } : { role: "assistant", content, toolCalls: [] }]
 
 export const Conversation = Schema.Struct({
   id: ConversationId,
@@ -70,6 +77,10 @@ export const StoredConversation = Schema.Struct({
   agentId: Schema.NullOr(AgentId),
   agent: Schema.NullOr(AgentReference),
   ownerId: UserId,
+  /** What its owner's client calls it, one of a kind in the workspace for each owner; null: nothing. */
+  chatId: Schema.NullOr(Schema.String),
+  /** No list shows it, and it is forgotten soon: a caller has the conversation itself. */
+  isHidden: Schema.Boolean,
   createdAt: Timestamp,
   updatedAt: Timestamp
 })
@@ -96,7 +107,7 @@ export class ConversationBusy extends Schema.TaggedError<ConversationBusy>()("Co
 export const titleOf = (content: string): string => cutWords(content, 80)
 
 export const toConversation = (
-  { createdAt: _, ownerId: __, ...stored }: StoredConversation,
+  { chatId: _, createdAt: __, isHidden: ___, ownerId: ____, ...stored }: StoredConversation,
   messages: ReadonlyArray<Message>
 ): Conversation => ({ ...stored, messages })
 

@@ -18,6 +18,7 @@ import { Provider } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
 import { Moment, Timestamp } from "./Timestamp.ts"
 import { ToolResult } from "./Tool.ts"
+import { TurnInput } from "./TurnInput.ts"
 import { noUsage, toUsage, Usage } from "./Usage.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
@@ -98,6 +99,8 @@ export const StoredRun = Schema.Struct({
   policy: Schema.NullOr(RunPolicy),
   /** Of a chat turn; null for a task. */
   turn: Schema.NullOr(Turn),
+  /** What a turn is asked beside its conversation; null: nothing. No list shows it. */
+  input: Schema.NullOr(TurnInput),
   /** PENDING, it does not begin before: null once it is due. */
   notBefore: Schema.NullOr(Timestamp),
   error: Schema.NullOr(Schema.String),
@@ -197,6 +200,7 @@ export const newRun = (
   providerKeyId: null,
   connectorIds: null,
   policy: null,
+  input: null,
   ...given,
   updatedAt: given.createdAt
 })

@@ -1,14 +1,31 @@
 import type { StoredAgent } from "./Agent.ts"
 import { type Message, type SendMessage, type StoredConversation, titleOf } from "./Conversation.ts"
 import type { ConversationId, MessageId, RunId, UserId } from "./Ids.ts"
+import type { PromptMessage } from "./Inference.ts"
 import { resolvePolicy } from "./Policy.ts"
 import { newRun, type StoredRun } from "./Run.ts"
 import type { NumberedEvent } from "./RunEvent.ts"
+import type { TurnInput } from "./TurnInput.ts"
+
+/** A message with what the protocols of other clients say beside it (CONTRACT.md section 14). */
+export interface SendTurn extends Omit<SendMessage, "content"> {
+  /** What people are shown of it; may be longer than a message of `SendMessage`, and empty. */
+  readonly content: string
+  readonly given?: TurnInput | undefined
+  /** What the model is shown of it in place of its content: results of the caller's tools, and a message. */
+  readonly parts?: ReadonlyArray<PromptMessage> | undefined
+  /** What the client calls a conversation that this begins. */
+  readonly chatId?: string | undefined
+  /** Begins a conversation that no list shows. */
+  readonly isHidden?: boolean | undefined
+}
 
 /** What is stored of a message that was sent, all of it or nothing, and what is told of it first. */
 export interface NewTurn {
   readonly conversation: Omit<StoredConversation, "agent">
   readonly message: Message
+  /** What the model is shown of the message, if not its content. */
+  readonly parts: ReadonlyArray<PromptMessage> | null
   readonly run: StoredRun
   readonly first: NumberedEvent
 }
@@ -18,7 +35,7 @@ export interface NewTurn {
  * (CONTRACT.md section 7), as autonomous as the message says, else as a task to that agent.
  */
 export const newTurn = (given: {
-  readonly input: SendMessage
+  readonly input: SendTurn
   readonly existing: StoredConversation | null
   readonly agent: Pick<StoredAgent, "id" | "policy"> | null
   readonly sender: UserId
@@ -41,6 +58,8 @@ export const newTurn = (given: {
       projectId: input.projectId ?? null,
       title: titleOf(input.content),
       ownerId: given.sender,
+      chatId: input.chatId ?? null,
+      isHidden: input.isHidden ?? false,
       createdAt: at
     }),
     agentId: agent?.id ?? null,
@@ -56,6 +75,7 @@ export const newTurn = (given: {
     ...resolvePolicy({ own: { autonomyLevel: input.autonomyLevel }, agent: agent?.policy ?? null }),
     providerKeyId: input.providerKeyId ?? null,
     traceparent: given.traceparent ?? null,
+    input: input.given ?? null,
     createdAt: at
   })
   const first: NumberedEvent = {
@@ -72,5 +92,5 @@ export const newTurn = (given: {
       }
     }
   }
-  return { conversation, message, run, first }
+  return { conversation, message, parts: input.parts ?? null, run, first }
 }

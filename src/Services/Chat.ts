@@ -11,7 +11,6 @@ import {
   type Conversation,
   ConversationBusy,
   type Message,
-  type SendMessage,
   type StoredConversation,
   toConversation
 } from "../Schemas/Conversation.ts"
@@ -27,7 +26,7 @@ import {
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { Caller } from "../Schemas/Token.ts"
-import { type NewTurn, newTurn } from "../Schemas/Turn.ts"
+import { type NewTurn, newTurn, type SendTurn } from "../Schemas/Turn.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
@@ -65,7 +64,7 @@ export class Chat extends Context.Service<
      */
     readonly send: (
       caller: Caller,
-      input: SendMessage
+      input: SendTurn
     ) => Effect.Effect<
       Stream.Stream<NumberedEvent>,
       | AgentInactive
@@ -123,7 +122,7 @@ export class Chat extends Context.Service<
       const resolve = yield* makeResolve
       const store = yield* makeStore
 
-      const send = Effect.fnUntraced(function* (user: User, input: SendMessage) {
+      const send = Effect.fnUntraced(function* (user: User, input: SendTurn) {
         yield* access.member(user, input.workspaceId)
         const { agent, existing } = yield* resolve(input)
         const turn = newTurn({
@@ -210,7 +209,7 @@ const makeResolve = Effect.gen(function* () {
   const agents = yield* AgentRepo
   const references = yield* References
 
-  return Effect.fnUntraced(function* (input: SendMessage) {
+  return Effect.fnUntraced(function* (input: SendTurn) {
     const resolved = yield* references.resolve(input.workspaceId, input)
     const existing = resolved.conversation
     if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {

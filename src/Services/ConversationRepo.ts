@@ -8,10 +8,19 @@ import type {
   HistoryEntry,
   Message,
   StoredConversation,
+  StoredMessage,
   Trace
 } from "../Schemas/Conversation.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId, ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type {
+  AgentId,
+  ConversationId,
+  MessageId,
+  ProjectId,
+  RunId,
+  UserId,
+  WorkspaceId
+} from "../Schemas/Ids.ts"
 import type { Batch, Extent, Range } from "../Schemas/Page.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { NewTurn } from "../Schemas/Turn.ts"
@@ -25,7 +34,20 @@ export class ConversationRepo extends Context.Service<
       conversation: Omit<StoredConversation, "agent">
     ) => Effect.Effect<void, ReferenceGone | Unavailable>
     readonly find: (id: ConversationId) => Effect.Effect<Option.Option<StoredConversation>, Unavailable>
-    /** Newest `updatedAt` first; `messages` holds the last message, its content cut for the list. */
+    /** The one that its owner's client calls so. */
+    readonly findChat: (chat: {
+      readonly workspaceId: WorkspaceId
+      readonly ownerId: UserId
+      readonly chatId: string
+    }) => Effect.Effect<Option.Option<StoredConversation>, Unavailable>
+    /** Which turn answers in it, or else was the last to, if there was one. */
+    readonly latestTurn: (id: ConversationId) => Effect.Effect<Option.Option<RunId>, Unavailable>
+    /** A message of a conversation, with what the model is shown of it. */
+    readonly entry: (
+      id: ConversationId,
+      messageId: MessageId
+    ) => Effect.Effect<Option.Option<StoredMessage>, Unavailable>
+    /** Newest `updatedAt` first, without hidden ones; `messages` holds the last message, its content cut for the list. */
     readonly list: (filter: {
       readonly workspaceId: WorkspaceId
       readonly projectId?: ProjectId | undefined

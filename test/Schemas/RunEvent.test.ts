@@ -88,6 +88,7 @@ describe("the end of a run's events", () => {
     providerKeyId: null,
     connectorIds: null,
     policy: null,
+    input: null,
     ...given
   })
   const usage = { inputTokens: 1, outputTokens: 2 }

@@ -27,6 +27,8 @@ const existing: StoredConversation = {
   agentId: "agent_1" as AgentId,
   agent: { id: "agent_1" as AgentId, name: "A" },
   ownerId: "user_other" as UserId,
+  chatId: null,
+  isHidden: false,
   createdAt: new Date(1),
   updatedAt: new Date(2)
 }
@@ -44,6 +46,8 @@ describe("the turn of a message", () => {
       title: "What time is it?",
       agentId: null,
       ownerId: sender,
+      chatId: null,
+      isHidden: false,
       createdAt: at,
       updatedAt: at
     })

@@ -162,6 +162,8 @@ const lost = Effect.fnUntraced(function* (options: { readonly hasStep: boolean }
     title: "t",
     agentId: null,
     ownerId: user.id,
+    chatId: null,
+    isHidden: false,
     createdAt: at,
     updatedAt: at
   })

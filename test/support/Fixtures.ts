@@ -138,6 +138,8 @@ export const makeConversation = Effect.fnUntraced(function* (
     title: "Conversation",
     agentId: null,
     ownerId: given.ownerId ?? (yield* makeUser).id,
+    chatId: null,
+    isHidden: false,
     createdAt: at(),
     updatedAt: at(),
     ...given
@@ -171,6 +173,7 @@ export const newRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, giv
     turn: null,
     connectorIds: null,
     policy: null,
+    input: null,
     ...given
   }
   return run

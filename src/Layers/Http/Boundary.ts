@@ -23,6 +23,7 @@ import { Settings } from "../../Services/Settings.ts"
 import * as Telemetry from "../../Services/Telemetry.ts"
 import * as AccessLog from "./AccessLog.ts"
 import * as Admission from "./Admission.ts"
+import { inItsForm } from "./FaceProblems.ts"
 import { problemResponse } from "./Problems.ts"
 import { makeAllowedMethods } from "./Routes.ts"
 import { isHttps, withSession } from "./SessionCookie.ts"
@@ -85,7 +86,7 @@ export const layer = HttpRouter.middleware(
           Effect.flatMap((response) =>
             isOfApi(request.url) ? withRate(response, facts) : Effect.succeed(response)
           ),
-          Effect.map((response) => delivered(response, request, requestId)),
+          Effect.map((response) => delivered(inItsForm(request.url, response), request, requestId)),
           Effect.onExit((exit) => {
             const millis = performance.now() - startedAt
             const status = Exit.isSuccess(exit) ? exit.value.status : goneStatus
@@ -155,7 +156,10 @@ const delivered = (
   })
 
 /** As the router reads the address: in any case, with letters escaped. */
-const isOfApi = (url: string): boolean => /^\/+(a|%[46]1)(p|%[57]0)(i|%[46]9)([/?;#]|$)/iu.test(url)
+const isOfApi = (url: string): boolean =>
+  /^\/+((a|%[46]1)(p|%[57]0)(i|%[46]9)|(v|%[57]6)(1|%31)|(m|%[46]d)(c|%[46]3)(p|%[57]0))([/?;#]|$)/iu.test(
+    url
+  )
 
 /** Framework answers without a body of ours (415, 413 by length) get one. */
 const withBody = (response: HttpServerResponse.HttpServerResponse) =>

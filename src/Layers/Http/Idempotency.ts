@@ -23,8 +23,9 @@ import type { Caller } from "../../Schemas/Token.ts"
 import { Idempotency, type Performed } from "../../Services/Idempotency.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
 import { Runs } from "../../Services/Runs.ts"
-import { answer, eventStream } from "./EventStream.ts"
 import { problemResponse } from "./Problems.ts"
+import * as TurnAnswers from "./TurnAnswers.ts"
+import { IsKept } from "./TurnAnswers.ts"
 
 /** A response that says no: what was done for it is undone. */
 class Refused extends Data.TaggedError("Refused")<{
@@ -42,23 +43,25 @@ export const layer = Layer.effect(
     const { once } = yield* Idempotency
     const stream = yield* makeStream
 
-    return Effect.fnUntraced(function* (httpEffect, { endpoint }) {
+    return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest
       const header = request.headers[idempotencyKeyHeader]
       if (header === undefined) return yield* httpEffect
       const key = keyOfHeader(header)
       if (key === undefined) return yield* new InvalidInput({ error: keySentence })
       const caller = yield* CurrentUser
+      const body = yield* bodyOf(request)
+      const { params } = yield* RouteContext
       const keyed = {
         caller,
         method: request.method,
-        path: pathOf(endpoint, (yield* RouteContext).params),
+        path: pathOf(endpoint, params),
         key,
-        request: requestText({ ...(yield* ParsedSearchParams) } as Schema.Json, yield* bodyOf(request)),
+        request: requestText({ ...(yield* ParsedSearchParams) } as Schema.Json, body),
         keeping: Context.get(endpoint.annotations, Keeping)
       }
       const facts = (yield* RequestFacts.CurrentRequest) ?? {}
-      const perform = Effect.scoped(httpEffect).pipe(
+      const perform = Effect.scoped(Effect.provideService(httpEffect, IsKept, true)).pipe(
         Effect.flatMap((response) => performedOf(response, facts))
       )
       const outcome = yield* once(keyed, perform).pipe(
@@ -71,7 +74,13 @@ export const layer = Layer.effect(
       if (HttpServerResponse.isHttpServerResponse(outcome)) return outcome
       const { isReplayed, performed } = outcome
       const response =
-        "turnId" in performed ? yield* stream(caller, performed.turnId) : responseOf(performed.answer)
+        "turnId" in performed
+          ? yield* stream(`${group.identifier}.${endpoint.identifier}`, caller, performed.turnId, {
+              params,
+              payload: body as Schema.JsonObject,
+              workspaceHeader: request.headers["x-workspace-id"]
+            })
+          : responseOf(performed.answer)
       return isReplayed && response.status < 300
         ? HttpServerResponse.setHeader(response, idempotencyReplayedHeader, "true")
         : response
@@ -79,12 +88,15 @@ export const layer = Layer.effect(
   })
 )
 
-/** The events of a turn from its first, as the chat that began it tells them. */
+/** What a turn tells from its first event, as the endpoint that began it tells it. */
 const makeStream = Effect.gen(function* () {
   const runs = yield* Runs
-  return (caller: Caller, turnId: RunId) =>
+  const answer = yield* TurnAnswers.make
+  return (endpoint: string, caller: Caller, turnId: RunId, request: TurnAnswers.TurnRequest) =>
     runs.events(caller, turnId, 0).pipe(
-      Effect.flatMap((events) => answer((context) => eventStream(Option.getOrThrow(events), context))),
+      Effect.flatMap((events) =>
+        answer(endpoint, { caller, turnId, events: Option.getOrThrow(events) }, request)
+      ),
       Effect.catchTag("NotFound", () =>
         Effect.succeed(problemResponse(404, {}, "the answer to this message is not there any more"))
       )

@@ -72,7 +72,8 @@ export const newRun = (workspaceId: WorkspaceId): StoredRun => ({
   selectedModel: null,
   providerKeyId: null,
   connectorIds: null,
-  policy: null
+  policy: null,
+  input: null
 })
 
 /**

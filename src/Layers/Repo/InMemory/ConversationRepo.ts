@@ -29,10 +29,25 @@ export const layer = Layer.effect(
         insert: (conversation) =>
           unlessGone(tables, conversation, () => void conversations.set(conversation.id, conversation)),
         find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(conversations.get(id)), withAgent)),
+        findChat: ({ chatId, ownerId, workspaceId }) =>
+          Effect.sync(() => {
+            const found = Array.from(conversations.values()).find(
+              (conversation) =>
+                conversation.chatId === chatId &&
+                conversation.ownerId === ownerId &&
+                conversation.workspaceId === workspaceId
+            )
+            return Option.map(Option.fromNullishOr(found), withAgent)
+          }),
+        latestTurn: (id) =>
+          Effect.sync(() => {
+            const told = Array.from(runs.values()).filter((run) => run.turn?.conversationId === id)
+            return Option.fromNullishOr(turns.get(id) ?? told.sort(inOrder("createdAt")).at(-1)?.id)
+          }),
         list: ({ limit, offset, projectId, workspaceId }) =>
           Effect.sync(() =>
             Array.from(conversations.values())
-              .filter((conversation) => conversation.workspaceId === workspaceId)
+              .filter((conversation) => conversation.workspaceId === workspaceId && !conversation.isHidden)
               .filter((conversation) => projectId === undefined || conversation.projectId === projectId)
               .sort(inOrder("updatedAt"))
               .reverse()

@@ -1,9 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { AgentReference } from "../../../Schemas/Agent.ts"
 import { MessageRole, StoredConversation, toConversation } from "../../../Schemas/Conversation.ts"
-import { MessageId } from "../../../Schemas/Ids.ts"
+import { MessageId, RunId } from "../../../Schemas/Ids.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
 import * as Begin from "./ConversationRepo/Begin.ts"
@@ -63,6 +64,24 @@ export const layer = Layer.effect(
             left join agents a on a.id = c.agent_id and a.deleted_at is null
             where c.id = ${id} and c.deleted_at is null`)
         ),
+      findChat: ({ chatId, ownerId, workspaceId }) =>
+        lookUp(
+          conversation(sql`
+            select ${shown} from conversations c
+            left join agents a on a.id = c.agent_id and a.deleted_at is null
+            where c.workspace_id = ${workspaceId} and c.owner_id = ${ownerId} and c.chat_id = ${chatId}
+              and c.deleted_at is null`)
+        ),
+      latestTurn: (id) =>
+        Effect.map(
+          lookUp(
+            inserted(sql`
+              select id from runs where conversation_id = ${id}
+                and ${isThere(sql, "conversations", id)}
+              order by created_at desc, id desc limit 1`)
+          ),
+          Option.map(({ id }) => RunId.make(id))
+        ),
       list: ({ limit, offset, projectId, workspaceId }) =>
         read(
           workspaceId,
@@ -71,7 +90,7 @@ export const layer = Layer.effect(
               select ${listedColumns.read("c")}
               from (
                 select * from conversations
-                where workspace_id = ${workspaceId} and deleted_at is null
+                where workspace_id = ${workspaceId} and deleted_at is null and not is_hidden
                 ${projectId === undefined ? sql.literal("") : sql`and project_id = ${projectId}`}
                 order by updated_at desc, id desc
                 limit ${limit} offset ${offset}::bigint

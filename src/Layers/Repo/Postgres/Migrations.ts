@@ -41,6 +41,7 @@ import * as WebhookDeliveries from "./migrations/0036_webhook_deliveries.ts"
 import * as WebhookHappenings from "./migrations/0037_webhook_happenings.ts"
 import * as Traces from "./migrations/0038_traces.ts"
 import * as ReachedBudgets from "./migrations/0039_reached_budgets.ts"
+import * as Faces from "./migrations/0040_faces.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -88,7 +89,8 @@ const migrations = {
   "0036_webhook_deliveries": migration(WebhookDeliveries.statements),
   "0037_webhook_happenings": migration(WebhookHappenings.statements),
   "0038_traces": migration(Traces.statements),
-  "0039_reached_budgets": migration(ReachedBudgets.statements)
+  "0039_reached_budgets": migration(ReachedBudgets.statements),
+  "0040_faces": migration(Faces.statements)
 }
 
 /** The number of the last one. */

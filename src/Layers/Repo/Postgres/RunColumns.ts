@@ -16,7 +16,12 @@ const RunRow = Schema.Struct({
   replyId: Schema.NullOr(Turn.fields.replyId)
 })
 
-const columns = makeColumns(RunRow, { answeredBy: "json", connectorIds: "json", policy: "json" })
+const columns = makeColumns(RunRow, {
+  answeredBy: "json",
+  connectorIds: "json",
+  input: "json",
+  policy: "json"
+})
 
 const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
   ...run,
@@ -29,6 +34,7 @@ const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
 const special = {
   answeredBy: "json",
   connectorIds: "json",
+  input: "json",
   policy: "json",
   agentId: { read: unlessMarked("agent_id", "agents") },
   cronJobId: { read: unlessMarked("cron_job_id", "cron_jobs") },
@@ -40,8 +46,12 @@ const special = {
 /** What is behind `select`, for rows that `StoredRun` decodes. */
 export const runColumns = makeColumns(StoredRun, special).read()
 
-/** The same without the policies of runs, which are long and which no list shows. */
-export const listedRunColumns = makeColumns(StoredRun, { ...special, policy: { read: "null" } }).read()
+/** The same without what is long and no list shows. */
+export const listedRunColumns = makeColumns(StoredRun, {
+  ...special,
+  input: { read: "null" },
+  policy: { read: "null" }
+}).read()
 
 /** One run out of `from`, with other values for some columns. */
 export const insertRun = (run: StoredRun, other: Readonly<Record<string, Fragment>>, from: Fragment) =>

@@ -1,15 +1,16 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { noUsage } from "../../../../Schemas/Usage.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import * as Claims from "../RunRepo/Claims.ts"
 import type { Tables } from "../Store.ts"
 
 /** A message with the turn that answers it. */
 export const make = (tables: Tables): Pick<ConversationRepo["Service"], "begin"> => {
-  const { conversations, messages, turns } = tables
+  const { conversations, messages, traces, turns } = tables
   const { insert } = Claims.make(tables)
   return {
-    begin: ({ conversation, first, message, run }, { isNew, mostPending, start }) =>
+    begin: ({ conversation, first, message, parts, run }, { isNew, mostPending, start }) =>
       Effect.suspend(() => {
         const { agentId, id, updatedAt } = conversation
         const before = conversations.get(id)
@@ -19,6 +20,7 @@ export const make = (tables: Tables): Pick<ConversationRepo["Service"], "begin">
           turns.set(id, run.id)
           conversations.set(id, there ?? conversation)
           messages.set(id, [...(messages.get(id) ?? []), message])
+          if (parts !== null) traces.set(message.id, { parts, usage: noUsage })
           return Option.some(isStarted)
         })
       })

@@ -1,4 +1,5 @@
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Message } from "../../../../Schemas/Conversation.ts"
 import { ReferenceGone } from "../../../../Schemas/Errors.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
@@ -16,7 +17,7 @@ export const make = ({
   traces
 }: Tables): Pick<
   ConversationRepo["Service"],
-  "newest" | "extent" | "messages" | "history" | "addMessage" | "addReply"
+  "newest" | "extent" | "messages" | "history" | "entry" | "addMessage" | "addReply"
 > => {
   const add = (id: string, message: Message, touched: (before: Date) => Date): boolean => {
     const conversation = conversations.get(id)
@@ -64,6 +65,13 @@ export const make = ({
           return fits
         })
         return fitting.reverse().map(({ content, parts, role }) => ({ role, content, parts }))
+      }),
+    entry: (id, messageId) =>
+      Effect.sync(() => {
+        const found = messages.get(id)?.find((message) => message.id === messageId)
+        return found === undefined
+          ? Option.none()
+          : Option.some({ ...found, parts: traces.get(messageId)?.parts ?? null })
       }),
     addMessage: (id, message) => Effect.sync(() => add(id, message, () => message.createdAt)),
     addReply: (id, reply, trace) =>

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { Message, StoredConversation } from "../../../../Schemas/Conversation.ts"
+import { StoredConversation, StoredMessage } from "../../../../Schemas/Conversation.ts"
 import type { NewTurn } from "../../../../Schemas/Turn.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns } from "../Columns.ts"
@@ -21,7 +21,7 @@ import {
 import { turnsOf } from "./Turns.ts"
 
 const conversationColumns = makeColumns(StoredConversation, { agent: { read: "null" } })
-const messageColumns = makeColumns(Message, {})
+const messageColumns = makeColumns(StoredMessage, { parts: "json" })
 
 /**
  * A message with the turn that answers it, in one statement: a process that is stopped in the middle holds nothing that
@@ -51,8 +51,11 @@ export const make = ({ change, sql }: Database["Service"]): Pick<ConversationRep
 
   return {
     begin: (turn, { isNew, mostPending, start }) => {
-      const { conversation, first, message, run } = turn
-      const said = { ...messageColumns.row(message), conversation_id: sql.literal("claimed.id") }
+      const { conversation, first, message, parts, run } = turn
+      const said = {
+        ...messageColumns.row({ ...message, parts }),
+        conversation_id: sql.literal("claimed.id")
+      }
       const isBegun = isNew ? sql.literal("true") : isThere(sql, "conversations", conversation.id)
       const wanted = sql.literal("exists (select from place)")
       return change((audit) =>

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
-import { HistoryEntry, Message } from "../../../../Schemas/Conversation.ts"
+import { HistoryEntry, Message, StoredMessage } from "../../../../Schemas/Conversation.ts"
 import { ReferenceGone } from "../../../../Schemas/Errors.ts"
 import { PromptMessage } from "../../../../Schemas/Inference.ts"
 import { Usage } from "../../../../Schemas/Usage.ts"
@@ -9,7 +9,7 @@ import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
 import { isThere } from "../Removed.ts"
-import { returnedRow, rows } from "../Rows.ts"
+import { firstRow, returnedRow, rows } from "../Rows.ts"
 import * as Slices from "../Slices.ts"
 
 const PlacedMessage = Schema.Struct({ ...Message.fields, position: Schema.Finite })
@@ -17,6 +17,8 @@ const placedColumns = makeColumns(PlacedMessage, { position: { read: "m.position
 const messageColumns = makeColumns(Message, {})
 const Reply = Schema.Struct({ ...Message.fields, ...Usage.fields, parts: Schema.Array(PromptMessage) })
 const replyColumns = makeColumns(Reply, { parts: "json" })
+const stored = firstRow(StoredMessage)
+const storedColumns = makeColumns(StoredMessage, { parts: "json" })
 const history = rows(HistoryEntry)
 const mostHistory = 1000
 
@@ -27,7 +29,7 @@ export const make = (
   database: Database["Service"]
 ): Pick<
   ConversationRepo["Service"],
-  "newest" | "extent" | "messages" | "history" | "addMessage" | "addReply"
+  "newest" | "extent" | "messages" | "history" | "entry" | "addMessage" | "addReply"
 > => {
   const { list, query, sql, write } = database
   const slices = Slices.make(database, {
@@ -107,6 +109,12 @@ export const make = (
             ) newest
           ) sized
           where newer < ${maximumBytes}::bigint order by position`)
+      ),
+    entry: (id, messageId) =>
+      query(
+        stored(sql`
+          select ${storedColumns.read()} from messages
+          where id = ${messageId} and conversation_id = ${id} and ${isThere(sql, "conversations", id)}`)
       ),
     addMessage: (id, message) =>
       write(

@@ -1,0 +1,93 @@
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { text } from "../Schemas/Text.ts"
+import { Authorization, Validation } from "./Authorization.ts"
+import { extension } from "./Extension.ts"
+import { faceAnswer, faceBody, faceErrors, faceHeaders } from "./Face.ts"
+import { pathId } from "./Fields.ts"
+import { Idempotency } from "./Idempotency.ts"
+
+const response = { id: pathId<string>() }
+
+/** The protocol of OpenAI, for its clients unchanged: base URL `/v1` (CONTRACT.md section 14). */
+export const OpenAi = HttpApiGroup.make("openAi")
+  .add(
+    HttpApiEndpoint.get("listModels", "/v1/models", {
+      headers: faceHeaders,
+      success: faceAnswer,
+      error: faceErrors
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "List the agents as models, in OpenAI's form", ...extension })
+    ),
+    HttpApiEndpoint.get("getModel", "/v1/models/:model", {
+      params: { model: text(1, 400) },
+      headers: faceHeaders,
+      success: faceAnswer,
+      error: faceErrors
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Read an agent as a model, in OpenAI's form", ...extension })
+    ),
+    HttpApiEndpoint.post("createChatCompletion", "/v1/chat/completions", {
+      payload: faceBody,
+      headers: faceHeaders,
+      success: faceAnswer,
+      error: faceErrors
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Answer a conversation that the caller has, in OpenAI's form",
+          ...extension
+        })
+      ),
+    HttpApiEndpoint.post("createResponse", "/v1/responses", {
+      payload: faceBody,
+      headers: faceHeaders,
+      success: faceAnswer,
+      error: faceErrors
+    })
+      .middleware(Idempotency)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Answer in a conversation that is stored here, in OpenAI's form",
+          ...extension
+        })
+      ),
+    HttpApiEndpoint.get("getResponse", "/v1/responses/:id", {
+      params: response,
+      query: {
+        stream: Schema.optionalKey(Schema.String),
+        starting_after: Schema.optionalKey(Schema.String),
+        include_obfuscation: Schema.optionalKey(Schema.String)
+      },
+      success: faceAnswer,
+      error: faceErrors
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Read a response, or its events behind one of them, in OpenAI's form",
+        ...extension
+      })
+    ),
+    HttpApiEndpoint.post("cancelResponse", "/v1/responses/:id/cancel", {
+      params: response,
+      success: faceAnswer,
+      error: faceErrors
+    })
+      .middleware(Idempotency)
+      .annotateMerge(OpenApi.annotations({ summary: "Cancel a response, in OpenAI's form", ...extension })),
+    HttpApiEndpoint.delete("deleteResponse", "/v1/responses/:id", {
+      params: response,
+      success: faceAnswer,
+      error: faceErrors
+    }).annotateMerge(OpenApi.annotations({ summary: "Delete a response, in OpenAI's form", ...extension }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "OpenAI",
+      description: "Models, chat completions and responses, as OpenAI's clients speak."
+    })
+  )

@@ -1,0 +1,91 @@
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type { StoredConversation, StoredMessage } from "../Schemas/Conversation.ts"
+import { type NotFound, notFound, type RateLimited, type Unavailable } from "../Schemas/Errors.ts"
+import type { ConversationId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { RunFinished, StoredRun } from "../Schemas/Run.ts"
+import type { NumberedEvent } from "../Schemas/RunEvent.ts"
+import type { Caller } from "../Schemas/Token.ts"
+import { Access } from "./Access.ts"
+import { ConversationRepo } from "./ConversationRepo.ts"
+import { RunRepo } from "./RunRepo.ts"
+import { Runs } from "./Runs.ts"
+
+/** A chat turn with where it answers; `reply` is there once it has ended with one. */
+export interface TurnDetail {
+  readonly run: StoredRun
+  readonly conversation: StoredConversation
+  readonly reply: StoredMessage | null
+}
+
+/** What a caller does with the turns of chats, as the faces show them (CONTRACT.md section 14). */
+export class Turns extends Context.Service<
+  Turns,
+  {
+    /** For members of its workspace; a task is none. */
+    readonly get: (caller: Caller, id: RunId) => Effect.Effect<TurnDetail, NotFound | Unavailable>
+    /**
+     * The conversation of this id, or the one that the caller's client calls so in that workspace, with the turn that
+     * answers in it, or else was the last to.
+     */
+    readonly chat: (
+      caller: Caller,
+      workspaceId: WorkspaceId,
+      chat: string
+    ) => Effect.Effect<
+      { readonly conversation: StoredConversation; readonly turn: StoredRun | null },
+      NotFound | Unavailable
+    >
+    /** As `Runs.cancel`. */
+    readonly cancel: (caller: Caller, id: RunId) => Effect.Effect<void, NotFound | RunFinished | Unavailable>
+    /** As `Runs.events`. */
+    readonly events: (
+      caller: Caller,
+      id: RunId,
+      after: number
+    ) => Effect.Effect<
+      Option.Option<Stream.Stream<NumberedEvent>>,
+      NotFound | RateLimited | Unavailable,
+      Scope.Scope
+    >
+  }
+>()("agentd/Services/Turns") {
+  static readonly layer = Layer.effect(
+    Turns,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const conversations = yield* ConversationRepo
+      const repo = yield* RunRepo
+      const runs = yield* Runs
+
+      return Turns.of({
+        get: Effect.fnUntraced(function* (caller, id) {
+          const run = yield* access.visible(caller, "turn", yield* repo.find(id))
+          if (run.turn === null) return yield* notFound("turn")
+          const { conversationId, replyId } = run.turn
+          const conversation = yield* conversations.find(conversationId)
+          if (Option.isNone(conversation)) return yield* notFound("turn")
+          const reply = yield* conversations.entry(conversationId, replyId)
+          return { run, conversation: conversation.value, reply: Option.getOrNull(reply) }
+        }),
+        chat: Effect.fnUntraced(function* (caller, workspaceId, chatId) {
+          const byId = yield* conversations.find(chatId as ConversationId)
+          const found = Option.isSome(byId)
+            ? byId
+            : yield* conversations.findChat({ workspaceId, ownerId: caller.id, chatId })
+          const conversation = yield* access.visible(caller, "chat", found)
+          if (conversation.workspaceId !== workspaceId) return yield* notFound("chat")
+          const turnId = yield* conversations.latestTurn(conversation.id)
+          const turn = Option.isNone(turnId) ? Option.none() : yield* repo.find(turnId.value)
+          return { conversation, turn: Option.getOrNull(turn) }
+        }),
+        cancel: (caller, id) => Effect.asVoid(runs.cancel(caller, id)),
+        events: runs.events
+      })
+    })
+  )
+}
