@@ -83,6 +83,15 @@ export const bodies: Readonly<Record<string, Json>> = {
   "webhooks.rotateSecret": {},
   "webhooks.test": {},
   "webhooks.redeliver": {},
+  "openAi.createChatCompletion": { model: "default", messages: [{ role: "user", content: "hello" }] },
+  "openAi.createResponse": { model: "default", input: "hello" },
+  "openAi.cancelResponse": {},
+  "uiStream.send": {
+    id: "chat",
+    messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "hello" }] }],
+    trigger: "submit-message"
+  },
+  "uiStream.stop": {},
   "session.start": {}
 }
 
@@ -110,9 +119,12 @@ export const kindOf = ({ id }: Operation): string =>
 export const kindOfField = (operation: Operation, name: string) =>
   name === "id" ? kindOf(operation) : name.replace(/^defaultP/, "p").replace(/Ids?$/, "")
 
-/** What a tenant reads: all but the events, which come until a run is over, and what everybody is told. */
+/**
+ * What a tenant reads: all but the events, which come until a run is over, what everybody is told, and what faces show of
+ * the same again.
+ */
 const readings = operations.filter(
-  ({ id, method }) => method === "GET" && id !== "runs.events" && !id.startsWith("system.")
+  ({ id, method }) => method === "GET" && id !== "runs.events" && !/^(system|openAi|uiStream)\./.test(id)
 )
 
 export const makeWorld = Effect.gen(function* () {

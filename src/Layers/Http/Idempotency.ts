@@ -25,7 +25,7 @@ import * as RequestFacts from "../../Services/RequestFacts.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { problemResponse } from "./Problems.ts"
 import * as TurnAnswers from "./TurnAnswers.ts"
-import { IsKept } from "./TurnAnswers.ts"
+import { IsKept, type TurnRequest } from "./TurnFace.ts"
 
 /** A response that says no: what was done for it is undone. */
 class Refused extends Data.TaggedError("Refused")<{
@@ -92,7 +92,7 @@ export const layer = Layer.effect(
 const makeStream = Effect.gen(function* () {
   const runs = yield* Runs
   const answer = yield* TurnAnswers.make
-  return (endpoint: string, caller: Caller, turnId: RunId, request: TurnAnswers.TurnRequest) =>
+  return (endpoint: string, caller: Caller, turnId: RunId, request: TurnRequest) =>
     runs.events(caller, turnId, 0).pipe(
       Effect.flatMap((events) =>
         answer(endpoint, { caller, turnId, events: Option.getOrThrow(events) }, request)

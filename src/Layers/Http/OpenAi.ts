@@ -3,7 +3,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { onFirstUse } from "./Faces/Load.ts"
-import { answered } from "./TurnAnswers.ts"
+import { answered } from "./TurnFace.ts"
 
 const workspaceOf = (headers: { readonly "x-workspace-id"?: string }) => headers["x-workspace-id"]
 

@@ -3,7 +3,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../../Api/Api.ts"
 import { CurrentUser } from "../../Api/Authorization.ts"
 import { onFirstUse } from "./Faces/Load.ts"
-import { answered } from "./TurnAnswers.ts"
+import { answered } from "./TurnFace.ts"
 
 interface Chat {
   readonly params: { readonly agentId: string; readonly chat: string }

@@ -1,13 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { AgentReference } from "../../../Schemas/Agent.ts"
 import { MessageRole, StoredConversation, toConversation } from "../../../Schemas/Conversation.ts"
-import { MessageId, RunId } from "../../../Schemas/Ids.ts"
+import { MessageId } from "../../../Schemas/Ids.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns, referenceOf } from "./Columns.ts"
 import * as Begin from "./ConversationRepo/Begin.ts"
+import * as Find from "./ConversationRepo/Find.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
 import * as Turns from "./ConversationRepo/Turns.ts"
 import { Database } from "./Database.ts"
@@ -15,11 +15,9 @@ import { goneOf, orGone, orOnlyGone, unlessGone } from "./Named.ts"
 import { isThere } from "./Removed.ts"
 import { firstRow, rows } from "./Rows.ts"
 
-const conversation = firstRow(StoredConversation)
 const agent = { read: referenceOf(AgentReference, "a") }
 const columns = makeColumns(StoredConversation, { agent })
 const agentId = { read: "a.id" }
-const shown = makeColumns(StoredConversation, { agent, agentId }).read("c")
 const Listed = Schema.Struct({
   ...StoredConversation.fields,
   lastId: Schema.NullOr(MessageId),
@@ -42,10 +40,11 @@ export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { lookUp, query, read, sql } = database
+    const { query, read, sql } = database
 
     return ConversationRepo.of({
       ...Begin.make(database),
+      ...Find.make(database),
       ...Messages.make(database),
       ...Turns.make(database),
       insert: (given) =>
@@ -56,31 +55,6 @@ export const layer = Layer.effect(
             orOnlyGone(sql, given),
             Effect.asVoid
           )
-        ),
-      find: (id) =>
-        lookUp(
-          conversation(sql`
-            select ${shown} from conversations c
-            left join agents a on a.id = c.agent_id and a.deleted_at is null
-            where c.id = ${id} and c.deleted_at is null`)
-        ),
-      findChat: ({ chatId, ownerId, workspaceId }) =>
-        lookUp(
-          conversation(sql`
-            select ${shown} from conversations c
-            left join agents a on a.id = c.agent_id and a.deleted_at is null
-            where c.workspace_id = ${workspaceId} and c.owner_id = ${ownerId} and c.chat_id = ${chatId}
-              and c.deleted_at is null`)
-        ),
-      latestTurn: (id) =>
-        Effect.map(
-          lookUp(
-            inserted(sql`
-              select id from runs where conversation_id = ${id}
-                and ${isThere(sql, "conversations", id)}
-              order by created_at desc, id desc limit 1`)
-          ),
-          Option.map(({ id }) => RunId.make(id))
         ),
       list: ({ limit, offset, projectId, workspaceId }) =>
         read(

@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { errorCodeHeader } from "../../../../Api/Errors.ts"
 import { InvalidInput } from "../../../../Schemas/Errors.ts"
-import type { TurnFace } from "../../TurnAnswers.ts"
+import type { TurnFace } from "../../TurnFace.ts"
 
 const notBuilt = Effect.succeed(
   HttpServerResponse.jsonUnsafe(

@@ -3,7 +3,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { errorCodeHeader } from "../../../../Api/Errors.ts"
 import { InvalidInput } from "../../../../Schemas/Errors.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
-import type { TurnFace } from "../../TurnAnswers.ts"
+import type { TurnFace } from "../../TurnFace.ts"
 
 const notBuilt = Effect.succeed(
   HttpServerResponse.jsonUnsafe(
