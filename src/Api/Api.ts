@@ -10,6 +10,7 @@ import { CronJobs } from "./CronJobs.ts"
 import { completeDocument } from "./Document.ts"
 import { codesOf } from "./Errors.ts"
 import { eventComponents } from "./EventStream.ts"
+import { OpenAiError } from "./Face.ts"
 import { Memory } from "./Memory.ts"
 import { OpenAi } from "./OpenAi.ts"
 import { Projects } from "./Projects.ts"
@@ -58,7 +59,7 @@ const codes = new Map(
 
 /** The whole contract: what the server implements and clients are derived from. */
 export const Api = groups
-  .annotate(HttpApi.AdditionalSchemas, [...eventComponents, ...messageComponents])
+  .annotate(HttpApi.AdditionalSchemas, [...eventComponents, ...messageComponents, OpenAiError])
   // What an answer holds was decoded when it was read.
   .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
   .annotateMerge(

@@ -52,7 +52,8 @@ export const completeDocument =
       })
 
     const complete = (given: Operation, path: string, method: string) => {
-      const operation = method === "post" && isKeyed(path) ? withKey(given, codes(given.operationId)) : given
+      const own = withForm(given, path)
+      const operation = method === "post" && isKeyed(path) ? withKey(own, codes(own.operationId)) : own
       return {
         ...operation,
         ...(operation.requestBody !== undefined && {
@@ -84,10 +85,26 @@ export const completeDocument =
     }
   }
 
+/** Under /v1 errors are in the form of OpenAI (CONTRACT.md section 14). */
+const withForm = (operation: Operation, path: string): Operation =>
+  path.startsWith("/v1/")
+    ? {
+        ...operation,
+        responses: mapped(operation.responses, (answer, status) =>
+          status.startsWith("2")
+            ? answer
+            : {
+                ...answer,
+                content: { "application/json": { schema: { $ref: "#/components/schemas/OpenAiError" } } }
+              }
+        )
+      }
+    : operation
+
 /** The codes of the errors of an operation that are its own, by their status. */
 export type CodesOf = (operationId: string) => Readonly<Record<string, ReadonlyArray<string>>>
 
-const isKeyed = (path: string) => path.startsWith("/api/")
+const isKeyed = (path: string) => /^\/(api|v1)\//.test(path)
 
 /** Takes an `Idempotency-Key` (CONTRACT.md section 9). Of two errors of one status the generator knows only the last. */
 const withKey = (operation: Operation, own: ReturnType<CodesOf>): Operation => ({

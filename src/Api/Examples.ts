@@ -1,4 +1,5 @@
 import type * as Schema from "effect/Schema"
+import { faceExamples } from "./FaceExamples.ts"
 
 /** A JSON Schema, as far as examples are made from it. */
 export interface ExampleSchema {
@@ -245,7 +246,7 @@ const simplest = (schema: ExampleSchema): Schema.Json | undefined =>
 export const makeExample = (components: Readonly<Record<string, ExampleSchema>>) => {
   const exampleOf = (schema: ExampleSchema, component?: string): Schema.Json | undefined => {
     const name = componentOf(schema)
-    if (name !== undefined) return exampleOf(components[name] ?? {}, name)
+    if (name !== undefined) return faceExamples[name] ?? exampleOf(components[name] ?? {}, name)
     if (schema.items !== undefined) {
       const item = exampleOf(schema.items)
       return item === undefined ? [] : [item]

@@ -9,6 +9,8 @@ import { faceAnswer, faceBody, faceErrors, faceHeaders } from "./Face.ts"
 import { pathId } from "./Fields.ts"
 import { Idempotency } from "./Idempotency.ts"
 
+const storedResponse = faceAnswer("Response")
+
 const response = { id: pathId<string>() }
 
 /** The protocol of OpenAI, for its clients unchanged: base URL `/v1` (CONTRACT.md section 14). */
@@ -16,42 +18,56 @@ export const OpenAi = HttpApiGroup.make("openAi")
   .add(
     HttpApiEndpoint.get("listModels", "/v1/models", {
       headers: faceHeaders,
-      success: faceAnswer,
+      success: faceAnswer("ModelList"),
       error: faceErrors
     }).annotateMerge(
-      OpenApi.annotations({ summary: "List the agents as models, in OpenAI's form", ...extension })
+      OpenApi.annotations({
+        summary: "List the agents as models, in OpenAI's form",
+        description:
+          "The workspace's default behaviour, then its agents that get work, each by its id and by its name.",
+        ...extension
+      })
     ),
     HttpApiEndpoint.get("getModel", "/v1/models/:model", {
       params: { model: text(1, 400) },
       headers: faceHeaders,
-      success: faceAnswer,
+      success: faceAnswer("Model"),
       error: faceErrors
     }).annotateMerge(
-      OpenApi.annotations({ summary: "Read an agent as a model, in OpenAI's form", ...extension })
+      OpenApi.annotations({
+        summary: "Read an agent as a model, in OpenAI's form",
+        description:
+          "By its id, its name, or either behind the id of its workspace and a slash; `default` is the workspace's default behaviour.",
+        ...extension
+      })
     ),
     HttpApiEndpoint.post("createChatCompletion", "/v1/chat/completions", {
-      payload: faceBody,
+      payload: faceBody("ChatCompletionRequest"),
       headers: faceHeaders,
-      success: faceAnswer,
+      success: faceAnswer("ChatCompletion"),
       error: faceErrors
     })
       .middleware(Idempotency)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Answer a conversation that the caller has, in OpenAI's form",
+          description:
+            "The messages are the conversation. Calls of the caller's own tools end the answer with `finish_reason: tool_calls`. With `stream` it comes as Server-Sent Events, and `data: [DONE]` is the last.",
           ...extension
         })
       ),
     HttpApiEndpoint.post("createResponse", "/v1/responses", {
-      payload: faceBody,
+      payload: faceBody("ResponseRequest"),
       headers: faceHeaders,
-      success: faceAnswer,
+      success: storedResponse,
       error: faceErrors
     })
       .middleware(Idempotency)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Answer in a conversation that is stored here, in OpenAI's form",
+          description:
+            "In that of `previous_response_id` or `conversation`, or in a new one; with `store: false` one that is soon forgotten. With `stream` it comes as Server-Sent Events; with `background` it is answered at once.",
           ...extension
         })
       ),
@@ -62,26 +78,39 @@ export const OpenAi = HttpApiGroup.make("openAi")
         starting_after: Schema.optionalKey(Schema.String),
         include_obfuscation: Schema.optionalKey(Schema.String)
       },
-      success: faceAnswer,
+      success: storedResponse,
       error: faceErrors
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Read a response, or its events behind one of them, in OpenAI's form",
+        description: "With `stream=true` its events behind `starting_after`, up to its end.",
         ...extension
       })
     ),
     HttpApiEndpoint.post("cancelResponse", "/v1/responses/:id/cancel", {
       params: response,
-      success: faceAnswer,
+      success: storedResponse,
       error: faceErrors
     })
       .middleware(Idempotency)
-      .annotateMerge(OpenApi.annotations({ summary: "Cancel a response, in OpenAI's form", ...extension })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Cancel a response, in OpenAI's form",
+          description: "One that is over stays as it is.",
+          ...extension
+        })
+      ),
     HttpApiEndpoint.delete("deleteResponse", "/v1/responses/:id", {
       params: response,
-      success: faceAnswer,
+      success: faceAnswer("DeletedResponse"),
       error: faceErrors
-    }).annotateMerge(OpenApi.annotations({ summary: "Delete a response, in OpenAI's form", ...extension }))
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Delete a response, in OpenAI's form",
+        description: "One that is under way is cancelled.",
+        ...extension
+      })
+    )
   )
   .middleware(Validation)
   .middleware(Authorization)

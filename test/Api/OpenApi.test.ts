@@ -26,6 +26,8 @@ const resources: Readonly<Record<string, string>> = {
   "/api/usage": "Usage",
   "/api/webhooks": "Webhooks",
   "/api/webhook-deliveries": "Webhooks",
+  "/v1": "OpenAI",
+  "/api/ui": "UI stream",
   "/api/session": "Session",
   "/health": "System"
 }

@@ -164,8 +164,10 @@ export const suite = (it: It) =>
         const workspaceId = yield* makeWorkspace
         const agent = yield* makeAgent(workspaceId)
         const {
-          createdAt: _,
-          ownerId: __,
+          chatId: _,
+          createdAt: __,
+          isHidden: ___,
+          ownerId: ____,
           ...shown
         } = yield* makeConversation(workspaceId, {
           title: unicode,
