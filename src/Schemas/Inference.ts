@@ -16,10 +16,43 @@ export const PromptMessage = Schema.Union([
 ])
 export type PromptMessage = typeof PromptMessage.Type
 
+/** How a model is to make its answer; what is absent is left to it. */
+export const Sampling = Schema.Struct({
+  temperature: Schema.optionalKey(Schema.Finite),
+  topP: Schema.optionalKey(Schema.Finite),
+  /** Of each answer of the model: over it the answer is cut off. */
+  maxOutputTokens: Schema.optionalKey(Schema.Int),
+  stop: Schema.optionalKey(Schema.Array(Schema.String)),
+  seed: Schema.optionalKey(Schema.Int),
+  presencePenalty: Schema.optionalKey(Schema.Finite),
+  frequencyPenalty: Schema.optionalKey(Schema.Finite)
+})
+export type Sampling = typeof Sampling.Type
+
+/** Which tools an answer may or must call; `{name}` is that one. */
+export const ToolChoice = Schema.Union([
+  Schema.Literals(["auto", "none", "required"]),
+  Schema.Struct({ name: Schema.String })
+])
+export type ToolChoice = typeof ToolChoice.Type
+
+/** The answer is JSON, of this JSON Schema if there is one. */
+export const AnswerFormat = Schema.Struct({
+  name: Schema.String,
+  description: Schema.optionalKey(Schema.String),
+  schema: Schema.NullOr(Schema.JsonObject)
+})
+export type AnswerFormat = typeof AnswerFormat.Type
+
 export interface InferenceRequest {
   readonly system: string | null
   readonly messages: ReadonlyArray<PromptMessage>
   readonly tools: ReadonlyArray<ToolDefinition>
+  /** Absent: `auto`. Says nothing where there are no tools. */
+  readonly toolChoice?: ToolChoice
+  /** The provider is told of it, and holds to it if it can: nobody has checked the answer. */
+  readonly format?: AnswerFormat
+  readonly sampling?: Sampling
 }
 
 /** What a model sends: thoughts, text and tool calls in order, then exactly one `finish`. */

@@ -1,34 +1,6 @@
 import * as Schema from "effect/Schema"
-import { PromptMessage } from "./Inference.ts"
+import { AnswerFormat, PromptMessage, Sampling, ToolChoice } from "./Inference.ts"
 import { ToolDefinition } from "./Tool.ts"
-
-/** How a model is to make its answer; what is absent is left to it. */
-export const Sampling = Schema.Struct({
-  temperature: Schema.optionalKey(Schema.Finite),
-  topP: Schema.optionalKey(Schema.Finite),
-  /** Of each answer of the model: over it the answer is cut off. */
-  maxOutputTokens: Schema.optionalKey(Schema.Int),
-  stop: Schema.optionalKey(Schema.Array(Schema.String)),
-  seed: Schema.optionalKey(Schema.Int),
-  presencePenalty: Schema.optionalKey(Schema.Finite),
-  frequencyPenalty: Schema.optionalKey(Schema.Finite)
-})
-export type Sampling = typeof Sampling.Type
-
-/** Which tools an answer may or must call; `{name}` is that one. */
-export const ToolChoice = Schema.Union([
-  Schema.Literals(["auto", "none", "required"]),
-  Schema.Struct({ name: Schema.String })
-])
-export type ToolChoice = typeof ToolChoice.Type
-
-/** The answer is JSON, of this JSON Schema if there is one. */
-export const AnswerFormat = Schema.Struct({
-  name: Schema.String,
-  description: Schema.optionalKey(Schema.String),
-  schema: Schema.NullOr(Schema.JsonObject)
-})
-export type AnswerFormat = typeof AnswerFormat.Type
 
 /** What a turn is asked beside its stored conversation, as the protocols of other clients have it (CONTRACT.md section 14). */
 export const TurnInput = Schema.Struct({
