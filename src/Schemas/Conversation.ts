@@ -41,12 +41,17 @@ export type StoredMessage = typeof StoredMessage.Type
 
 /**
  * What is kept of a turn for later ones: what was thought only where the provider wants it again, which is where tools
- * were called.
+ * were called. Of a turn that left calls to its caller all of it: the next one goes on in the middle of that answer.
  */
 export const lasting = (transcript: ReadonlyArray<PromptMessage>): ReadonlyArray<PromptMessage> => {
-  const hasCalled = transcript.some((message) => message.role === "tool")
+  const done = new Set(
+    transcript.flatMap((message) => (message.role === "tool" ? message.results.map(({ id }) => id) : []))
+  )
+  const last = transcript.findLast((message) => message.role === "assistant")
+  const goesOn = last?.toolCalls.some(({ id }) => !done.has(id)) === true
   return transcript.map((message) => {
-    if (message.role !== "assistant" || (hasCalled && message.reasoning?.isLasting === true)) return message
+    if (message.role !== "assistant" || goesOn) return message
+    if (done.size > 0 && message.reasoning?.isLasting === true) return message
     const { reasoning: _, ...rest } = message
     return rest
   })
