@@ -11,7 +11,7 @@ const entries = {
   main: "src/main.ts",
   cli: "src/cli.ts",
   "postgres-worker": "src/Layers/Repo/Postgres/Embedded/worker.ts",
-  "arguments-worker": "src/Layers/Tools/Arguments/worker.ts"
+  "schema-check-worker": "src/Layers/Tools/SchemaCheck/worker.ts"
 }
 
 /**

@@ -67,7 +67,13 @@ const beneath =
       Layer.provideMerge(Engine.layer),
       Layer.provideMerge(Layer.mergeAll(Auth.layerRated, inference, Tools.layer)),
       Layer.provideMerge(
-        Layer.mergeAll(AuditLog.layerNotes, Lifecycle.layer, Outbound.layer, ConnectorReports.layer)
+        Layer.mergeAll(
+          AuditLog.layerNotes,
+          Lifecycle.layer,
+          Outbound.layer,
+          ConnectorReports.layer,
+          Tools.layerSchemaCheck
+        )
       ),
       Layer.provideMerge(Ids.layer)
     )

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Repo from "../../src/Layers/Repo.ts"
 import * as Ring from "../../src/Layers/SecretBox/Ring.ts"
-import * as Arguments from "../../src/Layers/Tools/Arguments.ts"
+import * as SchemaCheck from "../../src/Layers/Tools/SchemaCheck.ts"
 import * as Tools from "../../src/Layers/Tools.ts"
 import type { StoredConnector } from "../../src/Schemas/Connector.ts"
 import { toHealth } from "../../src/Schemas/ConnectorHealth.ts"
@@ -35,12 +35,12 @@ const guarded: typeof fetch = (input, init) =>
 
 /** The tools of connectors over what is kept in memory. */
 export const layer = Tools.layer.pipe(
-  Layer.provideMerge(Layer.merge(ConnectorReports.layer, AuditLog.layerNotes)),
+  Layer.provideMerge(Layer.mergeAll(ConnectorReports.layer, AuditLog.layerNotes, Tools.layerSchemaCheck)),
   Layer.provideMerge(Repo.layerMemory),
   Layer.provideMerge(
     Layer.mergeAll(
       Layer.succeed(Settings, Settings.defaults),
-      Layer.succeed(Arguments.LimitsMillis, [60_000]),
+      Layer.succeed(SchemaCheck.LimitsMillis, [60_000]),
       Layer.succeed(Outbound, { guarded, post: postBy(guarded), trusted: fetch }),
       Ring.layer({ current: Buffer.alloc(Ring.keyBytes, 7).toString("base64"), former: [] }),
       Ids.layer

@@ -6,6 +6,7 @@ import type * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
 import * as Arguments from "../../../src/Layers/Tools/Arguments.ts"
+import * as SchemaCheck from "../../../src/Layers/Tools/SchemaCheck.ts"
 import { withSettableClock } from "../../support/Clocks.ts"
 import { stalls } from "../../support/McpStall.ts"
 import { eventually } from "../../support/Until.ts"
@@ -24,12 +25,12 @@ const parameters = {
 /** One thread for all tests, as a process has one. */
 const scope = Scope.makeUnsafe()
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-const check = Effect.runSync(Scope.provide(Arguments.make, scope))
+const check = Arguments.make(Effect.runSync(Scope.provide(SchemaCheck.make, scope)))
 
 const checkArguments = (schema: Schema.JsonObject, argument: Schema.Json, owner = "conn_1") =>
   check(owner, schema, argument).pipe(
     // What is harmless is not to be late on a machine that is busy.
-    Effect.provideService(Arguments.LimitsMillis, [60_000])
+    Effect.provideService(SchemaCheck.LimitsMillis, [60_000])
   )
 
 const said = (schema: Schema.JsonObject, argument: Schema.Json) =>
@@ -46,7 +47,7 @@ const makeLimited = Effect.sync(() => {
   }
   const late = (schema: Schema.JsonObject, argument: Schema.Json) =>
     check("conn_1", schema, argument).pipe(
-      Effect.provideService(Arguments.LimitsMillis, limits),
+      Effect.provideService(SchemaCheck.LimitsMillis, limits),
       Effect.flip,
       Effect.map(({ error }) => error)
     )
@@ -157,10 +158,10 @@ describe("checkArguments", () => {
 
   it.effect("gives a check that is late a second try with more time", () =>
     Effect.gen(function* () {
-      const limits = [...(yield* Arguments.LimitsMillis)]
+      const limits = [...(yield* SchemaCheck.LimitsMillis)]
       assert.deepStrictEqual(limits, [100, 500])
       const checked = check("conn_1", { ...parameters, title: "second" }, { name: "ab" })
-      yield* Effect.provideService(checked, Arguments.LimitsMillis, [1e-6, 60_000])
+      yield* Effect.provideService(checked, SchemaCheck.LimitsMillis, [1e-6, 60_000])
     })
   )
 
@@ -229,10 +230,10 @@ describe("checkArguments", () => {
     Effect.gen(function* () {
       const { late } = yield* makeLimited
       assert.strictEqual(yield* late(slow("of one"), hostile), tooLate)
-      const other = yield* Arguments.make
+      const other = Arguments.make(yield* SchemaCheck.make)
       const harmless = { a: "aa" }
       const checked = other("conn_1", slow("of one"), harmless)
-      assert.strictEqual(yield* Effect.provideService(checked, Arguments.LimitsMillis, [60_000]), harmless)
+      assert.strictEqual(yield* Effect.provideService(checked, SchemaCheck.LimitsMillis, [60_000]), harmless)
       assert.strictEqual(yield* late(slow("of one"), harmless), tooLate)
     })
   )

@@ -1,9 +1,10 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import * as Scope from "effect/Scope"
 import type { StoredConnector } from "../../../Schemas/Connector.ts"
 import { away, toolUnavailable } from "../../../Schemas/ToolAbsence.ts"
+import { SchemaCheck } from "../../../Services/SchemaCheck.ts"
 import { type Tool, ToolError } from "../../../Services/ToolSource.ts"
+import * as Arguments from "../Arguments.ts"
 import { isUnhealthy, problemOf } from "../Mcp/Failure.ts"
 import type { McpServer } from "../Mcp/Server.ts"
 import type { McpClients, McpTool } from "../Mcp.ts"
@@ -17,12 +18,7 @@ import * as Failed from "./Failed.ts"
  */
 export const make = Effect.fnUntraced(function* (mcp: McpClients, { standing }: Bound) {
   const failed = yield* Failed.make
-  // Threads and what they need are loaded with the first call.
-  const argumentCheck = yield* Effect.promise(() => import("../Arguments.ts")).pipe(
-    Effect.flatMap(({ make }) => make),
-    Scope.provide(yield* Effect.scope),
-    Effect.cached
-  )
+  const checkArguments = Arguments.make(yield* SchemaCheck)
 
   /** `name` is what the model calls it. */
   return (listed: {
@@ -34,7 +30,7 @@ export const make = Effect.fnUntraced(function* (mcp: McpClients, { standing }: 
     const { name, tool } = listed
     const binding = bindingOf(listed.connector, listed.server.url, tool)
     const call = Effect.fnUntraced(function* (argument: Schema.Json) {
-      const checked = yield* (yield* argumentCheck)(
+      const checked = yield* checkArguments(
         binding.connectorId,
         tool.inputSchema as Schema.JsonObject,
         argument

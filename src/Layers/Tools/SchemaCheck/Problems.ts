@@ -13,15 +13,12 @@ export interface Problem {
 }
 
 /**
- * What is wrong with arguments by a JSON Schema. Throws where the schema can't be evaluated, and writes into
+ * What is wrong with a value by a JSON Schema. Throws where the schema can't be evaluated, and writes into
  * it. Imports no more than it needs: the thread that runs it is to start fast and stay small.
  */
-export const problemsOf = (
-  parameters: Schema.JsonObject,
-  argument: Schema.JsonObject
-): ReadonlyArray<Problem> => {
-  const schema = parameters as RawSchema
-  const { errors } = new Validator(schema, draftOf(parameters.$schema), false).validate(argument)
+export const problemsOf = (given: Schema.JsonObject, value: Schema.Json): ReadonlyArray<Problem> => {
+  const schema = given as RawSchema
+  const { errors } = new Validator(schema, draftOf(given.$schema), false).validate(value)
   return leaves(errors).map(({ error, instanceLocation, keyword }) => ({
     keyword,
     place: instanceLocation.slice(0, longestError),

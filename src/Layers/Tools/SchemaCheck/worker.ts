@@ -7,6 +7,6 @@ if (parentPort === null) throw new Error("This module is the entry of a worker t
 const port = parentPort
 const within = makeTimeLimit()
 
-port.on("message", ({ argument, limitMillis, parameters }: Question) =>
-  port.postMessage(within(limitMillis, () => problemsOf(parameters, argument)))
+port.on("message", ({ limitMillis, schema, value }: Question) =>
+  port.postMessage(within(limitMillis, () => problemsOf(schema, value)))
 )

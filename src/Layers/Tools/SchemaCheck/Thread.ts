@@ -7,8 +7,8 @@ import type { Timed } from "./TimeLimit.ts"
 export type Answer = Timed<ReadonlyArray<Problem>>
 
 export interface Question {
-  readonly parameters: Schema.JsonObject
-  readonly argument: Schema.JsonObject
+  readonly schema: Schema.JsonObject
+  readonly value: Schema.Json
   readonly limitMillis: number
 }
 
@@ -18,7 +18,7 @@ const idleMillis = 60_000
 
 // Bundled, the worker lies beside the chunk that this is part of (scripts/build.mjs).
 const workerUrl = new URL(
-  import.meta.url.endsWith(".ts") ? "./worker.ts" : "./arguments-worker.js",
+  import.meta.url.endsWith(".ts") ? "./worker.ts" : "./schema-check-worker.js",
   import.meta.url
 )
 
@@ -33,7 +33,7 @@ const makeThread = () => {
 
   const start = (): Worker => {
     const started = new Worker(workerUrl, {
-      name: "agentd-arguments",
+      name: "agentd-schema-check",
       // Its memory has no limit but the time: at one of its own, V8 may end the whole process.
       // It needs nothing of this process: neither its options nor the keys in its environment.
       execArgv: [],
@@ -81,7 +81,7 @@ const makeThread = () => {
 }
 
 /**
- * A thread that checks arguments, which is started by the first question and ended when there has been none
+ * A thread that checks values by schemas, which is started by the first question and ended when there has been none
  * for a minute, or the scope closes. One question at a time: whoever asks waits for the answer before the
  * next.
  */
