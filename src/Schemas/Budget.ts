@@ -190,6 +190,7 @@ export const boundOf = (
     readonly system: string | null
     readonly messages: ReadonlyArray<unknown>
     readonly tools: ReadonlyArray<unknown>
+    readonly format?: unknown
   },
   outputTokens: number,
   pricing: Pricing | null
@@ -199,6 +200,8 @@ export const boundOf = (
     messageTokens * request.messages.length +
     toolTokens * request.tools.length +
     bytesOf(request.system) +
+    // The provider may be told of it, and the model as well.
+    2 * bytesOf(request.format ?? null) +
     request.messages.reduce<number>((sum, message) => sum + bytesOf(message), 0) +
     request.tools.reduce<number>((sum, tool) => sum + bytesOf(tool), 0)
   return { tokens: inputTokens + outputTokens, costNanos: mostNanos({ inputTokens, outputTokens }, pricing) }

@@ -82,6 +82,12 @@ const tokensOfTool = (tool: ToolDefinition): number => {
   return tokens
 }
 
+/** What is said to a model before the conversation, one thing behind the other. */
+export const joinSystem = (...parts: ReadonlyArray<string | null>): string | null => {
+  const said = parts.filter((part) => part !== null)
+  return said.length === 0 ? null : said.join("\n\n")
+}
+
 interface Unit {
   readonly messages: ReadonlyArray<PromptMessage>
   readonly tokens: number

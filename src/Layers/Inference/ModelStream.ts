@@ -70,7 +70,7 @@ export const make =
 
 const askedOf = (
   connection: Connection,
-  { messages, tools }: InferenceRequest,
+  { messages, sampling, tools }: InferenceRequest,
   mostTokens: number | null
 ): Asked => {
   const dialect = dialectOf(connection)
@@ -80,10 +80,14 @@ const askedOf = (
     dialect,
     thinker,
     names: wireNames(dialect, tools, messages),
-    maxOutputTokens: outputLimitOf(connection) ?? mostTokens,
-    needsThoughts: false
+    maxOutputTokens: leastOf(outputLimitOf(connection) ?? mostTokens, sampling?.maxOutputTokens ?? null),
+    needsThoughts: false,
+    tellsFormat: true
   }
 }
+
+const leastOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other)
 
 const pullOf = ({ first, next }: Open) => {
   let pending: ReadonlyArray<InferenceEvent> | undefined = first
@@ -116,8 +120,9 @@ const connect = Effect.fnUntraced(function* <E>(given: Attempt, asking: Asking<E
     const { failure } = opened
     yield* Telemetry.annotate(() => ({ "agentd.tries": attempt + 1 }))
     if (asking !== undefined) yield* asking.failed(failure.isUnasked === true)
-    if (missesThoughts(failure, asked)) {
-      asked = { ...asked, needsThoughts: true }
+    const other = askedOtherwise(failure, asked, given.request)
+    if (other !== undefined) {
+      asked = other
       yield* again
       continue
     }
@@ -130,6 +135,14 @@ const connect = Effect.fnUntraced(function* <E>(given: Attempt, asking: Asking<E
     yield* again
   }
 })
+
+/** How it may be asked at once of a provider that does not take it so. */
+const askedOtherwise = (failure: Failure, asked: Asked, { format }: InferenceRequest): Asked | undefined => {
+  if (missesThoughts(failure, asked)) return { ...asked, needsThoughts: true }
+  // Each has schemas, or formats, that it refuses: what is wrong else it says again.
+  const mayMissFormat = format !== undefined && asked.tellsFormat && failure.error.reason === "bad_request"
+  return mayMissFormat ? { ...asked, tellsFormat: false } : undefined
+}
 
 /** What was answered by others has no thoughts of this model, which some refuse: they are asked with empty ones. */
 const missesThoughts = ({ error }: Failure, { dialect, needsThoughts }: Asked): boolean =>

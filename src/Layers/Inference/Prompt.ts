@@ -7,10 +7,12 @@ import type {
   SharedV4ProviderOptions
 } from "@ai-sdk/provider"
 import type { InferenceRequest, PromptMessage } from "../../Schemas/Inference.ts"
+import { joinSystem } from "../../Schemas/Prompt.ts"
 import type { AnswerPart, Reasoning, Thinker } from "../../Schemas/Reasoning.ts"
 import type { ToolCall, ToolDefinition, ToolResult } from "../../Schemas/Tool.ts"
 import type { Dialect, WireNames } from "../../Schemas/WireName.ts"
 import { thoughtFields } from "./Compatible.ts"
+import { formatWords, isStrict, wantedOf } from "./Wanted.ts"
 
 /** Who is asked, and in which words. */
 export interface Asked {
@@ -20,6 +22,8 @@ export interface Asked {
   readonly maxOutputTokens: number | null
   /** Whether every answer must show a thought: servers refuse requests for one that is missing. */
   readonly needsThoughts: boolean
+  /** Whether the provider is told of the format of the answer, which some refuse; else the model is. */
+  readonly tellsFormat: boolean
 }
 
 type Content = Extract<LanguageModelV4Message, { role: "assistant" }>["content"]
@@ -27,16 +31,25 @@ type Content = Extract<LanguageModelV4Message, { role: "assistant" }>["content"]
 type AssistantMessage = Extract<PromptMessage, { role: "assistant" }>
 
 /** A request in the form that every provider package takes. */
-export const toCallOptions = (
-  { messages, system, tools }: InferenceRequest,
-  asked: Asked
-): LanguageModelV4CallOptions => ({
-  prompt: toPrompt(system, messages, asked),
-  ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, asked.names)) }),
-  ...(asked.maxOutputTokens !== null && { maxOutputTokens: asked.maxOutputTokens }),
+export const toCallOptions = (request: InferenceRequest, asked: Asked): LanguageModelV4CallOptions => {
+  const { messages, system, tools } = request
+  return {
+    prompt: toPrompt(joinSystem(system, formatWords(request, asked)), messages, asked),
+    ...(tools.length > 0 && { tools: tools.map((tool) => toTool(tool, asked.names)) }),
+    ...(asked.maxOutputTokens !== null && { maxOutputTokens: asked.maxOutputTokens }),
+    ...wantedOf(request, asked),
+    ...providerOptionsOf(request, asked)
+  }
+}
+
+const providerOptionsOf = ({ format }: InferenceRequest, { dialect }: Asked) => {
+  const strict = format?.schema != null && { strictJsonSchema: isStrict(format.schema) }
   // Nothing is left with the provider: whoever takes a run up has all that it takes.
-  ...(asked.dialect === "openai" && { providerOptions: { openai: { store: false } } })
-})
+  if (dialect === "openai") return { providerOptions: { openai: { store: false, ...strict } } }
+  return dialect === "openai-compatible" && strict !== false
+    ? { providerOptions: { openaiCompatible: strict } }
+    : {}
+}
 
 const toPrompt = (
   system: string | null,

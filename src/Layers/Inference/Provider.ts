@@ -76,6 +76,7 @@ export const languageModel = async (connection: Connection): Promise<LanguageMod
         baseURL,
         fetch,
         includeUsage: true,
+        supportsStructuredOutputs: true,
         metadataExtractor: extractor,
         transformRequestBody: ({ max_tokens, ...body }) =>
           max_tokens === undefined

@@ -148,7 +148,8 @@ export const make = (given: Given): CallBudget => {
   return {
     during: (question, isCounted, call) => {
       const { model, request } = question
-      const outputTokens = model.maxOutputTokens ?? usualOutputTokens
+      const most = model.maxOutputTokens ?? usualOutputTokens
+      const outputTokens = Math.min(most, request.sampling?.maxOutputTokens ?? most)
       if (!model.hasBudget && !news.mayHave(workspaceId, since)) return call(undefined)
       const seen = news.seen()
       const { pricing } = model

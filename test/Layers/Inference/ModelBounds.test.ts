@@ -181,7 +181,8 @@ describe("what a provider says is bounded", () => {
         thinker: { provider: "anthropic", model: "m", isLasting: false },
         names: wireNames("anthropic", [], []),
         maxOutputTokens: null,
-        needsThoughts: false
+        needsThoughts: false,
+        tellsFormat: true
       }
     )
     assert.deepStrictEqual(
