@@ -1,5 +1,6 @@
 import * as Schema from "effect/Schema"
 import { AnsweringModel } from "./AnsweringModel.ts"
+import { Unfit } from "./FormattedAnswer.ts"
 import { GivenTool } from "./GivenTool.ts"
 import { Reasoning } from "./Reasoning.ts"
 import { ToolResult } from "./Tool.ts"
@@ -18,6 +19,8 @@ export const JournalStep = Schema.Union([
     reasoning: Schema.optionalKey(Reasoning),
     /** Why the answer is not whole: it makes no calls, and nothing comes after it. */
     truncated: Schema.optionalKey(Schema.String),
+    /** Why it is not what its caller wants: it makes no calls, and is asked for again where that is not final. */
+    unfit: Schema.optionalKey(Unfit),
     /** With the first answer: the tools of connectors that the run has. */
     given: Schema.optionalKey(Schema.Array(GivenTool)),
     /** With the first answer of each execution, which asks one model. */

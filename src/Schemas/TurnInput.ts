@@ -25,3 +25,22 @@ export const plainInput: TurnInput = {
   format: null,
   sampling: {}
 }
+
+/** Whether a tool is the caller's: it has the name, whatever of the agent's is called so as well. */
+export const isOfCaller = ({ tools }: Pick<TurnInput, "tools">, name: string): boolean =>
+  tools.some((tool) => tool.name === name)
+
+/**
+ * Which tools the next answer may or must call, once tools of the agent were called (`hasCalled`) or before: a caller
+ * that wants a call of its own gets one, however many of the agent's come before; one that has no tools, or names one
+ * of the agent's, wants one call.
+ */
+export const nextChoice = (
+  input: Pick<TurnInput, "toolChoice" | "tools">,
+  hasCalled: boolean
+): ToolChoice => {
+  const { toolChoice, tools } = input
+  if (!hasCalled || toolChoice === "auto" || toolChoice === "none") return toolChoice
+  const isOwn = toolChoice === "required" ? tools.length > 0 : isOfCaller(input, toolChoice.name)
+  return isOwn ? toolChoice : "auto"
+}

@@ -63,6 +63,7 @@ describe("a thousand tokens that are ready together", () => {
           room: 1_000_000,
           thinking,
           messageId,
+          isHeld: false,
           emit: (event) => Effect.sync(() => void told.push(event))
         },
         Settings.defaults

@@ -5,6 +5,7 @@ import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
 import { modelChoice } from "../../src/Schemas/ModelChoice.ts"
 import type { RunEvent } from "../../src/Schemas/RunEvent.ts"
+import { plainInput } from "../../src/Schemas/TurnInput.ts"
 import { AgentLoop, type LoopInput } from "../../src/Services/Engine/AgentLoop.ts"
 import { allowed } from "../../src/Services/Engine/CallTool.ts"
 import type { Tool } from "../../src/Services/ToolSource.ts"
@@ -33,6 +34,7 @@ export const makeInput = (options: {
   readonly events?: Array<RunEvent>
   readonly journal?: Journal | undefined
   readonly permit?: LoopInput["permit"] | undefined
+  readonly given?: Partial<LoopInput["given"]> | undefined
 }): LoopInput => {
   const { finished, record } = options.journal ?? noJournal
   return {
@@ -45,6 +47,7 @@ export const makeInput = (options: {
       waits: true
     },
     maxSteps: null,
+    given: { ...plainInput, owner: "ws_1", ...options.given },
     finished,
     log: {
       emit: (event) => Effect.sync(() => void options.events?.push(event)),
@@ -63,13 +66,14 @@ export const runWith = Effect.fnUntraced(function* (options: {
   readonly tools?: ReadonlyArray<Tool>
   readonly journal?: Journal
   readonly permit?: LoopInput["permit"]
+  readonly given?: Partial<LoopInput["given"]>
 }) {
   const model = yield* ScriptedModel
   const answers = [...options.answers]
   model.script = () => Stream.fromIterable(answers.shift() ?? says("no more"))
   const events: Array<RunEvent> = []
   const loop = yield* AgentLoop
-  const { journal, permit, tools = [echo] } = options
-  const exit = yield* Effect.result(loop.answer(makeInput({ tools, events, journal, permit })))
+  const { given, journal, permit, tools = [echo] } = options
+  const exit = yield* Effect.result(loop.answer(makeInput({ tools, events, journal, permit, given })))
   return { exit, events, requests: model.requests }
 })

@@ -26,15 +26,17 @@ interface Question<E> {
   readonly thinking: RunEvent
   /** Of the reply of a chat turn. */
   readonly messageId: MessageId | null
+  /** What it says is not told. */
+  readonly isHeld: boolean
   readonly emit: ExecutionLog["emit"]
 }
 
 /**
- * Asks a model once, bounded in time, text and calls, and tells what it says as it says it. An answer that was cut off
+ * Asks a model once, bounded in time, text and calls, and tells what it says as it says it, unless that is held back. An answer that was cut off
  * is kept as far as it came, without its calls: the last of them may be half of one.
  */
 export const askModel = Effect.fnUntraced(function* <E>(
-  { emit, messageId, model, request, room, thinking }: Question<E>,
+  { emit, isHeld, messageId, model, request, room, thinking }: Question<E>,
   { historyTokens, maxOutputLength, maxSteps, modelTimeoutMillis }: SettingsShape
 ) {
   yield* emit(thinking)
@@ -61,7 +63,7 @@ export const askModel = Effect.fnUntraced(function* <E>(
             return Effect.andThen(tell(told), Effect.fail(outputExceeded(maxOutputLength)))
           if (answer.calls() > maxSteps)
             return Effect.andThen(tell(told), Effect.fail(stepsExceeded(maxSteps)))
-          if (delta !== "") told.push(responding(messageId, delta))
+          if (delta !== "" && !isHeld) told.push(responding(messageId, delta))
         }
         return tell(told)
       }),
@@ -77,7 +79,7 @@ export const askModel = Effect.fnUntraced(function* <E>(
     )
   const broken = yield* budget.during(question, isCounted, call)
   const rest = answer.rest()
-  if (rest !== "") yield* emit(responding(messageId, rest))
+  if (rest !== "" && !isHeld) yield* emit(responding(messageId, rest))
   const { reasoning, text, toolCalls, ...result } = answer.result()
   const { usage = noUsage } = result
   const truncated =

@@ -127,6 +127,8 @@ const typeOf = (error: unknown): string | undefined => {
       return "budget_exceeded"
     case "InferenceError":
       return reason
+    case "InvalidOutput":
+      return "invalid_output"
     case "LimitExceeded":
       return `${limit}_exceeded`
     case "ToolUnavailable":

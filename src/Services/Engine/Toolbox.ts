@@ -5,6 +5,7 @@ import { besideGiven, type GivenTool, isGiven } from "../../Schemas/GivenTool.ts
 import { type JudgedTool, makeRuling } from "../../Schemas/Policy.ts"
 import { fitTools } from "../../Schemas/Prompt.ts"
 import { kindOf, type StoredRun } from "../../Schemas/Run.ts"
+import type { ToolDefinition } from "../../Schemas/Tool.ts"
 import {
   type AbsentConnector,
   connectorUnavailable,
@@ -102,9 +103,16 @@ interface Destination {
 
 /** The tools of one execution. */
 export interface Toolbox extends Pick<ToolAccess, "waits"> {
-  /** What the model is shown. Looked up when it is first needed, and the same until the execution ends. */
+  /**
+   * What the model is shown. Looked up when it is first needed, and the same until the execution ends. `tools` are those
+   * of the agent, of which none has the name of one of the caller's; `definitions` are of all.
+   */
   readonly shown: Effect.Effect<
-    { readonly tools: ReadonlyArray<Tool>; readonly absent: ReadonlyArray<AbsentConnector> },
+    {
+      readonly tools: ReadonlyArray<Tool>
+      readonly definitions: ReadonlyArray<ToolDefinition>
+      readonly absent: ReadonlyArray<AbsentConnector>
+    },
     HandedBack | ToolUnavailable
   >
   /**
@@ -121,21 +129,34 @@ export interface Toolbox extends Pick<ToolAccess, "waits"> {
 export const make = Effect.fnUntraced(function* (
   { builtin, find, mayHave, offer, waits }: ToolAccess,
   awaitTool: AwaitTool,
-  { budget, given: kept }: { readonly budget: number; readonly given: ReadonlyArray<GivenTool> }
+  {
+    budget,
+    given: kept,
+    own
+  }: {
+    readonly budget: number
+    readonly given: ReadonlyArray<GivenTool>
+    /** Of the caller: they come first, and it is known that they fit. */
+    readonly own: ReadonlyArray<ToolDefinition>
+  }
 ): Effect.fn.Return<Toolbox> {
   const given = kept.filter((one) => mayHave({ name: one.name, binding: one }))
   const keep = keepGiven(given, { find, waits })
+  const ownNames = new Set(own.map(({ name }) => name))
+  const isOwn = ({ name }: { readonly name: string }) => ownNames.has(name)
   let looked: ReadonlyArray<Tool> | undefined
   const shown = yield* Effect.cached(
     Effect.gen(function* () {
       const offered = yield* awaitTool(untilDraining(patiently(Effect.flatMap(offer, keep))))
-      const tools = fitTools(offered.tools, ({ definition }) => definition, budget)
-      if (tools.length < offered.tools.length) {
-        const leftOut = offered.tools.length - tools.length
+      const all = [...own, ...offered.tools.filter(({ definition }) => !isOwn(definition))]
+      const fitting = fitTools(all, definitionOf, budget)
+      const tools = fitting.filter((tool) => "definition" in tool)
+      if (fitting.length < all.length) {
+        const leftOut = all.length - fitting.length
         yield* Effect.annotateLogs(Effect.logWarning("tools too many were left out"), { leftOut })
       }
       looked = tools
-      return { tools, absent: offered.absent }
+      return { tools, definitions: fitting.map(definitionOf), absent: offered.absent }
     })
   )
   const named = (tools: ReadonlyArray<Tool>, { name }: BoundCall): Destination | undefined => {
@@ -145,11 +166,13 @@ export const make = Effect.fnUntraced(function* (
   return {
     shown,
     waits,
-    names: () =>
-      looked?.map(({ definition }) => definition.name) ?? [
-        ...builtin.map(({ definition }) => definition.name),
-        ...given.map(({ name }) => name)
-      ],
+    names: () => [
+      ...ownNames,
+      ...(looked?.map(({ definition }) => definition.name) ??
+        [...builtin.map(({ definition }) => definition), ...given]
+          .filter((one) => !isOwn(one))
+          .map(({ name }) => name))
+    ],
     destinationOf: (call) => {
       const { binding } = call
       if (!mayHave({ name: call.name, binding: binding ?? null })) return Effect.undefined
@@ -160,3 +183,6 @@ export const make = Effect.fnUntraced(function* (
     }
   }
 })
+
+const definitionOf = (tool: Tool | ToolDefinition): ToolDefinition =>
+  "definition" in tool ? tool.definition : tool

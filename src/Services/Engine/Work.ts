@@ -3,12 +3,15 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { closeCalls } from "../../Schemas/ClosedCalls.ts"
 import { toPrompt } from "../../Schemas/Conversation.ts"
 import type { OwnershipLost } from "../../Schemas/Execution.ts"
 import { workedTooLong } from "../../Schemas/Limits.ts"
 import { modelChoice } from "../../Schemas/ModelChoice.ts"
 import { boundOf } from "../../Schemas/Policy.ts"
+import { joinSystem } from "../../Schemas/Prompt.ts"
 import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
+import { plainInput } from "../../Schemas/TurnInput.ts"
 import { AgentRepo } from "../AgentRepo.ts"
 import { actingAs } from "../Audited.ts"
 import { BudgetRepo } from "../BudgetRepo.ts"
@@ -66,6 +69,7 @@ export class Work extends Context.Service<
               ),
             LimitExceeded: ({ error, limit }) =>
               Effect.succeed(Finish.failed(log, `${limit}_exceeded`, error)),
+            InvalidOutput: ({ error }) => Effect.succeed(Finish.failed(log, "invalid_output", error)),
             HandedBack: () => Effect.succeed(brokenOff),
             ToolUnavailable: ({ error }) => Effect.succeed(Finish.failed(log, "tool_unavailable", error))
           }),
@@ -125,9 +129,11 @@ const makePerform = Effect.gen(function* () {
   const { historyTokens, runMaxMillis } = yield* Settings
   const toolSource = yield* ToolSource
 
-  const messagesOf = Effect.fnUntraced(function* ({ prompt, turn }: StoredRun) {
+  const messagesOf = Effect.fnUntraced(function* ({ input, prompt, turn }: StoredRun) {
     if (turn === null) return [{ role: "user" as const, content: prompt }]
-    return (yield* conversations.history(turn.conversationId, historyTokens * 4)).flatMap(toPrompt)
+    if (input !== null && input.messages !== null) return closeCalls(input.messages)
+    const history = yield* conversations.history(turn.conversationId, historyTokens * 4)
+    return closeCalls(history.flatMap(toPrompt))
   })
 
   const lookUp = Effect.fnUntraced(function* (run: StoredRun) {
@@ -136,7 +142,7 @@ const makePerform = Effect.gen(function* () {
     return {
       request: {
         choice: modelChoice(run.workspaceId, agent, run),
-        system: agent?.systemPrompt ?? null,
+        system: joinSystem(agent?.systemPrompt ?? null, run.input?.instructions ?? null),
         messages: yield* messagesOf(run)
       },
       permit: yield* permissions.permitOf(run, !ExecutionLog.isFirst(run))
@@ -152,6 +158,7 @@ const makePerform = Effect.gen(function* () {
       loop.answer({
         ...found,
         access: accessOf(toolSource, run),
+        given: { ...(run.input ?? plainInput), owner: run.workspaceId },
         maxSteps: run.policy?.maxSteps ?? null,
         finished: progress.steps,
         log,

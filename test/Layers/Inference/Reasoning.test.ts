@@ -10,6 +10,7 @@ import { DatabaseHealth } from "../../../src/Services/DatabaseHealth.ts"
 import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
 import { Inference } from "../../../src/Services/Inference.ts"
 import { Lifecycle } from "../../../src/Services/Lifecycle.ts"
+import { SchemaCheck } from "../../../src/Services/SchemaCheck.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import { echo, makeInput } from "../../support/Loop.ts"
 import {
@@ -63,6 +64,7 @@ const work = Effect.fnUntraced(function* (
     ),
     Layer.provide(Lifecycle.layer),
     Layer.provide(Layer.succeed(DatabaseHealth, { check: Effect.void })),
+    Layer.provide(Layer.succeed(SchemaCheck, { check: () => Effect.die("nothing has a format here") })),
     Layer.provide(Layer.succeed(Settings, Settings.defaults))
   )
   const input = makeInput({ tools: [echo], events, journal: { finished, record } })

@@ -7,6 +7,7 @@ import { TestClock } from "effect/testing"
 import { DatabaseHealth } from "../../../src/Services/DatabaseHealth.ts"
 import { AgentLoop } from "../../../src/Services/Engine/AgentLoop.ts"
 import { Lifecycle } from "../../../src/Services/Lifecycle.ts"
+import { SchemaCheck } from "../../../src/Services/SchemaCheck.ts"
 import { Settings } from "../../../src/Services/Settings.ts"
 import type { Tool } from "../../../src/Services/ToolSource.ts"
 import { away } from "../../support/Engine.ts"
@@ -27,6 +28,7 @@ const layerLoop = (backAt = 0) =>
     ),
     Layer.provide(layerScriptedInference),
     Layer.provide(Lifecycle.layer),
+    Layer.provide(Layer.succeed(SchemaCheck, { check: () => Effect.die("nothing has a format here") })),
     Layer.provide(Layer.succeed(Settings, { ...Settings.defaults, toolTimeoutMillis: minute })),
     Layer.provideMerge(ScriptedModel.layer)
   )
