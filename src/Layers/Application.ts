@@ -27,6 +27,7 @@ import { Tokens } from "../Services/Tokens.ts"
 import { Turns } from "../Services/Turns.ts"
 import { Usage } from "../Services/Usage.ts"
 import { Webhooks } from "../Services/Webhooks.ts"
+import { Workplace } from "../Services/Workplace.ts"
 import { Workspaces } from "../Services/Workspaces.ts"
 import * as Auth from "./Auth.ts"
 import * as Models from "./Inference.ts"
@@ -54,6 +55,7 @@ const useCases = Layer.mergeAll(
   Tokens.layer,
   Usage.layer,
   Webhooks.layer,
+  Workplace.layer,
   Workspaces.layer
 ).pipe(
   Layer.merge(Turns.layer.pipe(Layer.provide(Runs.layer))),

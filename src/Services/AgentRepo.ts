@@ -4,7 +4,7 @@ import type * as Option from "effect/Option"
 import type { Agent, StoredAgent, UpdateAgent } from "../Schemas/Agent.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
-import type { AgentId } from "../Schemas/Ids.ts"
+import type { AgentId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { Policy } from "../Schemas/Policy.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { Pages } from "./Pages.ts"
@@ -23,6 +23,11 @@ export class AgentRepo extends Context.Service<
     ) => Effect.Effect<Agent, PlanLimitExceeded | ReferenceGone | Unavailable>
     /** With its policy, in one statement. */
     readonly find: (id: AgentId) => Effect.Effect<Option.Option<StoredAgent>, Unavailable>
+    /** Up to two of a workspace that have this name: those that are active first, the oldest first. */
+    readonly named: (
+      workspaceId: WorkspaceId,
+      name: string
+    ) => Effect.Effect<ReadonlyArray<StoredAgent>, Unavailable>
     /**
      * Replaces the policy, null for none, where it is still what it was `before`, if that is given: atomic. False where it is another one by
      * now, or there is no such agent.

@@ -150,6 +150,7 @@ describe("HTTP errors", () => {
             extent: () => Effect.die(new Error("secret")),
             remove: () => Effect.succeed(false),
             update: () => Effect.succeed(Option.none()),
+            named: () => Effect.die("x"),
             setPolicy: () => Effect.die("x")
           })
         )

@@ -223,6 +223,7 @@ const broken = (fails: "extent" | "slice") => {
           : Effect.succeed({ isOver: false, after: null, until: place, next: null }),
       remove: () => Effect.succeed(false),
       update: () => Effect.succeed(Option.none()),
+      named: () => Effect.die("x"),
       setPolicy: () => Effect.die("x")
     })
   )

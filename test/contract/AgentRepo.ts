@@ -111,6 +111,26 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("finds up to two of a name: active ones first, the oldest first", () =>
+      Effect.gen(function* () {
+        const agents = yield* AgentRepo
+        const workspaceId = yield* makeWorkspace
+        const named = (name: string) =>
+          Effect.map(agents.named(workspaceId, name), (found) => found.map(({ id }) => id))
+        assert.deepStrictEqual(yield* named("Twin"), [])
+        const younger = yield* makeAgent(workspaceId, { name: "Twin", createdAt: at(3) })
+        const older = yield* makeAgent(workspaceId, { name: "Twin", createdAt: at(2) })
+        const off = yield* makeAgent(workspaceId, { name: "Twin", createdAt: at(1), isActive: false })
+        yield* makeAgent(workspaceId, { name: "twin" })
+        yield* makeAgent(yield* makeWorkspace, { name: "Twin" })
+        assert.deepStrictEqual(yield* named("Twin"), [older.id, younger.id])
+        yield* agents.remove(older.id)
+        assert.deepStrictEqual(yield* named("Twin"), [younger.id, off.id])
+        yield* agents.remove(younger.id)
+        assert.deepStrictEqual(yield* agents.named(workspaceId, "Twin"), [{ ...off, policy: null }])
+      })
+    )
+
     it.effect("keeps what a patch does not name", () =>
       Effect.gen(function* () {
         const agents = yield* AgentRepo

@@ -79,6 +79,7 @@ describe("the log of requests", () => {
       extent: () => Effect.die(new Error("broken on purpose")),
       remove: () => Effect.succeed(false),
       update: () => Effect.succeed(Option.none()),
+      named: () => Effect.die("x"),
       setPolicy: () => Effect.die("x")
     }
     return Effect.gen(function* () {

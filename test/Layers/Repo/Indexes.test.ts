@@ -60,6 +60,12 @@ const suite = () =>
         index: "agents_of_workspace",
         call: Effect.flatMap(AgentRepo, (agents) => listed(agents, { workspaceId }))
       },
+      {
+        what: "agents of a name",
+        table: "agents",
+        index: "agents_by_name",
+        call: Effect.flatMap(AgentRepo, (agents) => agents.named(workspaceId, "agent 7"))
+      },
       ...(
         [
           ["agents", AgentRepo],

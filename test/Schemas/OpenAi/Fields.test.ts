@@ -239,11 +239,7 @@ describe("an error in OpenAI's form", () => {
       null,
       "not_found"
     ])
-    assert.deepStrictEqual(told(401, "unauthenticated", "x"), [
-      "authentication_error",
-      null,
-      "invalid_api_key"
-    ])
+    assert.deepStrictEqual(told(401, "unauthenticated", "x"), [invalid, null, "invalid_api_key"])
     assert.deepStrictEqual(told(429, "rate_limited", "x"), ["rate_limit_error", null, "rate_limit_exceeded"])
     assert.deepStrictEqual(told(403, "budget_exceeded", "x"), [
       "insufficient_quota",

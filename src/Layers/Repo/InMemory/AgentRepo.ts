@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import { type Agent, type StoredAgent, toAgent } from "../../../Schemas/Agent.ts"
 import { AgentRepo } from "../../../Services/AgentRepo.ts"
 import { unlessGone } from "./Named.ts"
+import { inOrder } from "./Order.ts"
 import { setPolicyIn } from "./Policies.ts"
 import { unlessFullIn } from "./Quotas.ts"
 import * as Slices from "./Slices.ts"
@@ -34,6 +35,15 @@ export const layer = Layer.effect(
             )
           ),
         find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(agents.get(id)), withKey)),
+        named: (workspaceId, name) =>
+          Effect.sync(() =>
+            Array.from(agents.values())
+              .filter((agent) => agent.workspaceId === workspaceId && agent.name === name)
+              .sort(inOrder("createdAt"))
+              .sort((a, b) => Number(b.isActive) - Number(a.isActive))
+              .slice(0, 2)
+              .map(withKey)
+          ),
         ...Slices.makePages(agents, (agent) => toAgent(withKey(agent))),
         remove: (id) =>
           Effect.sync(() => {

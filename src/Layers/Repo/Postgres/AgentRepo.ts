@@ -9,11 +9,12 @@ import { goneOf, orGone, orOnlyGone } from "./Named.ts"
 import { setPolicy } from "./Policies.ts"
 import { insertNaming } from "./Quotas.ts"
 import { isThere } from "./Removed.ts"
-import { firstRow, returnedRow } from "./Rows.ts"
+import { firstRow, returnedRow, rows } from "./Rows.ts"
 import * as Slices from "./Slices.ts"
 
 const agent = firstRow(Agent)
 const storedAgent = firstRow(StoredAgent)
+const storedAgents = rows(StoredAgent)
 const providerKey = { read: referenceOf(ProviderKeySummary, "k") }
 const columns = makeColumns(Agent, { providerKey })
 const withKey = makeColumns(Agent, { providerKey, providerKeyId: { read: "k.id" } })
@@ -68,6 +69,13 @@ export const layer = Layer.effect(
       find: (id) =>
         lookUp(
           storedAgent(sql`select ${found} from agents a ${joins} where a.id = ${id} and a.deleted_at is null`)
+        ),
+      named: (workspaceId, name) =>
+        lookUp(
+          storedAgents(sql`
+            select ${found} from agents a ${joins}
+            where a.workspace_id = ${workspaceId} and a.name = ${name} and a.deleted_at is null
+            order by a.is_active desc, a.created_at, a.id limit 2`)
         ),
       setPolicy: (id, policy, at) =>
         change((audit) => returnedRow(audit.with(setPolicy(sql, "agents", id, policy, at)))),
