@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Api } from "../../src/Api/Api.ts"
 import { bodyLimit, bodyLimitText } from "../../src/Api/BodyLimit.ts"
 
-/** CONTRACT.md section 10: tasks, chat, memory, agents, cron jobs. */
+/** CONTRACT.md section 10: tasks, chat, memory, agents, cron jobs; and what is asked through faces. */
 const withLongTexts = [
   "POST /api/agents",
   "PATCH /api/agents/:id",
@@ -10,7 +10,10 @@ const withLongTexts = [
   "PATCH /api/cron-jobs/:id",
   "POST /api/tasks",
   "POST /api/chat/messages",
-  "POST /api/chat/memory"
+  "POST /api/chat/memory",
+  "POST /v1/chat/completions",
+  "POST /v1/responses",
+  "POST /api/ui/:agentId/chat"
 ]
 
 describe("the limit of a body", () => {
