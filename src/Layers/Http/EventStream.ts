@@ -14,6 +14,14 @@ const comment = ":\n\n"
 const silence = "silence"
 type Silence = typeof silence
 
+/** How the events of a stream are written. */
+export interface Framing {
+  /** Of one event; may be nothing. */
+  readonly frame: (told: NumberedEvent) => string
+  /** What a defect ends the stream with. It says nothing of the cause. */
+  readonly broken: () => string
+}
+
 /**
  * Frames events as Server-Sent Events with their ids and a comment after every 10 s of silence.
  * Events that are ready together go out in one write. A defect ends the stream with an `error` event
@@ -23,7 +31,7 @@ type Silence = typeof silence
 export const eventStream = (
   events: Stream.Stream<NumberedEvent>,
   context: Context.Context<never> = Context.empty()
-): Stream.Stream<Uint8Array> => Stream.suspend(() => frames(events, 0, context))
+): Stream.Stream<Uint8Array> => framed(events, () => numbered(0), context)
 
 /**
  * The same for who goes on behind the event `after`. It begins with a comment: the head of an answer goes out
@@ -36,7 +44,7 @@ export const resumedEventStream = (
 ): Stream.Stream<Uint8Array> =>
   Stream.concat(
     Stream.succeed(Buffer.from(comment)),
-    Stream.suspend(() => frames(events, after, context))
+    framed(events, () => numbered(after), context)
   )
 
 /**
@@ -53,54 +61,54 @@ export const answer = (body: (context: Context.Context<never>) => Stream.Stream<
     )
   )
 
-const frames = (
-  events: Stream.Stream<NumberedEvent>,
-  after: number,
-  context: Context.Context<never>
-): Stream.Stream<Uint8Array> => {
+const numbered = (after: number): Framing => {
   let lastId = after
-
-  const frame = (told: NumberedEvent | Silence) => {
-    if (told === silence) return comment
-    const {
-      event: { data, event },
-      id
-    } = told
+  const frame = ({ event: { data, event }, id }: NumberedEvent) => {
     lastId = id
     return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
   }
-  const broken = (cause: Cause.Cause<never>) =>
-    Effect.as(
-      Effect.provideContext(Effect.logError("a chat stream failed", cause), context),
-      Buffer.from(frame({ id: lastId, event: errorEvent("internal_error", "internal error") }))
-    )
-
-  return Stream.unwrap(
-    Effect.clockWith((clock) => {
-      let heard: Heard["heard"] | undefined
-      const told = relayed<NumberedEvent, Silence>(
-        within(events, context),
-        ({ say }) =>
-          Effect.acquireRelease(
-            Effect.sync(() => {
-              const waiting = whenSilent(clock, silenceMillis, () => say(silence))
-              heard = waiting.heard
-              return waiting
-            }),
-            ({ leave }) => Effect.sync(leave)
-          ),
-        () => heard?.()
-      )
-      return Effect.succeed(
-        told.pipe(
-          Stream.mapArray((batch) => {
-            let text = ""
-            for (const event of batch) text += frame(event)
-            return [Buffer.from(text)]
-          }),
-          Stream.catchCause((cause) => Stream.fromEffect(broken(cause)))
-        )
-      )
-    })
-  )
+  return { frame, broken: () => frame({ id: lastId, event: errorEvent("internal_error", "internal error") }) }
 }
+
+/** The same as another protocol writes its events: each reading of the stream is framed anew. */
+export const framed = (
+  events: Stream.Stream<NumberedEvent>,
+  framing: () => Framing,
+  context: Context.Context<never>
+): Stream.Stream<Uint8Array> =>
+  Stream.suspend(() => {
+    const { broken, frame } = framing()
+    const failed = (cause: Cause.Cause<never>) =>
+      Effect.as(
+        Effect.provideContext(Effect.logError("a chat stream failed", cause), context),
+        Buffer.from(broken())
+      )
+    return Stream.unwrap(
+      Effect.clockWith((clock) => {
+        let heard: Heard["heard"] | undefined
+        const told = relayed<NumberedEvent, Silence>(
+          within(events, context),
+          ({ say }) =>
+            Effect.acquireRelease(
+              Effect.sync(() => {
+                const waiting = whenSilent(clock, silenceMillis, () => say(silence))
+                heard = waiting.heard
+                return waiting
+              }),
+              ({ leave }) => Effect.sync(leave)
+            ),
+          () => heard?.()
+        )
+        return Effect.succeed(
+          told.pipe(
+            Stream.mapArray((batch) => {
+              let text = ""
+              for (const event of batch) text += event === silence ? comment : frame(event)
+              return [Buffer.from(text)]
+            }),
+            Stream.catchCause((cause) => Stream.fromEffect(failed(cause)))
+          )
+        )
+      })
+    )
+  })
