@@ -1,6 +1,6 @@
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as Schema from "effect/Schema"
-import { faceBody } from "./Face.ts"
+import { isFaceBody } from "./Face.ts"
 
 const shortBytes = 64 * 1024
 const longBytes = 1024 * 1024
@@ -17,9 +17,7 @@ export const bodyLimit = ({ payload }: Pick<HttpApiEndpoint.Top, "payload">): nu
   const known = limits.get(payload)
   if (known !== undefined) return known
   const schemas = [...payload.values()].flatMap((given): ReadonlyArray<Schema.Top> => given.schemas)
-  const limit = schemas.some((schema) => schema.ast === faceBody.ast || hasLongText(schema))
-    ? longBytes
-    : shortBytes
+  const limit = schemas.some((schema) => isFaceBody(schema) || hasLongText(schema)) ? longBytes : shortBytes
   limits.set(payload, limit)
   return limit
 }

@@ -5,7 +5,15 @@ import { BusyOrInactive, NotFound, RateLimited } from "./Errors.ts"
  * What the faces of the service share, in which it speaks the protocols that clients already have (CONTRACT.md section 14).
  * Bodies are JSON objects as those protocols have them: what is in one is checked, and refused, by its face.
  */
-export const faceBody = (identifier: string) => Schema.JsonObject.annotate({ identifier })
+export const faceBody = (identifier: string) => {
+  const body = Schema.JsonObject.annotate({ identifier })
+  bodies.add(body.ast)
+  return body
+}
+
+const bodies = new WeakSet<object>()
+
+export const isFaceBody = ({ ast }: Schema.Top): boolean => bodies.has(ast)
 
 /** As its protocol has it: JSON or an event stream. */
 export const faceAnswer = (identifier: string) => Schema.JsonObject.annotate({ identifier })

@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import type { AnswerFormat } from "../TurnInput.ts"
+import type { AnswerFormat } from "../Inference.ts"
 import * as Fields from "./Fields.ts"
 
 /**

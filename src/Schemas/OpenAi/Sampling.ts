@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import type { Sampling } from "../TurnInput.ts"
+import type { Sampling } from "../Inference.ts"
 import * as Fields from "./Fields.ts"
 
 const mostStops = 4

@@ -1,8 +1,8 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
+import type { ToolChoice } from "../Inference.ts"
 import { estimateTokens } from "../Prompt.ts"
 import type { ToolDefinition } from "../Tool.ts"
-import type { ToolChoice } from "../TurnInput.ts"
 import * as Fields from "./Fields.ts"
 
 export const mostTools = 128
