@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as Cors from "../Schemas/Cors.ts"
 import * as Networks from "../Schemas/Networks.ts"
 import { readQuotas } from "../Schemas/QuotaSetting.ts"
 import { millisOf } from "../Schemas/Setting.ts"
@@ -114,6 +115,10 @@ export const layer = Layer.effect(
       ratePerMinute: yield* whole("AGENTD_RATE_PER_MINUTE"),
       anonymousPerMinute: yield* whole("AGENTD_ANONYMOUS_PER_MINUTE"),
       trustedProxies: yield* networks("AGENTD_TRUSTED_PROXIES"),
+      corsOrigins: yield* word("AGENTD_CORS_ORIGINS").pipe(
+        Config.map((value) => Cors.parse(value) ?? Cors.none),
+        Config.withDefault(Cors.none)
+      ),
       allowPrivateAddresses: yield* privateAddresses,
       databasePool: yield* databasePool,
       maxOutputLength: defaults.maxOutputLength,

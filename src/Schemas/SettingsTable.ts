@@ -1,4 +1,5 @@
 import * as Result from "effect/Result"
+import * as Cors from "./Cors.ts"
 import * as ModelList from "./ModelList.ts"
 import * as PrivateAddresses from "./PrivateAddresses.ts"
 import { mostOutputTokens, Provider } from "./ProviderKey.ts"
@@ -79,13 +80,7 @@ const place = {
   ),
   AGENTD_DATABASE_POOL: whole(
     "connections of a node to PostgreSQL, beside one that listens; three in ten of them are for lists ([operations.md](operations.md#connections))",
-    {
-      minimum: 1,
-      maximum: 1000,
-      unit: "",
-      fallback: 10,
-      commands: true
-    }
+    { minimum: 1, maximum: 1000, unit: "", fallback: 10, commands: true }
   ),
   AGENTD_DATABASE_TIMEOUT_SECONDS: {
     ...seconds(
@@ -110,17 +105,21 @@ const place = {
   AGENTD_TRUSTED_PROXIES: networks(
     "proxies whose `X-Forwarded-For` is believed ([deploy.md](deploy.md#several-nodes-behind-a-proxy)); unset: none"
   ),
+  AGENTD_CORS_ORIGINS: text(
+    "pages of which other origins browsers let ask, with a session too, or `*`: of any, with a bearer token alone ([browsers.md](browsers.md)); unset: none",
+    {
+      form: "`https://app.example.com,http://localhost:5173`, or `*`",
+      problem: Cors.problemOf,
+      fallback: null
+    }
+  ),
   AGENTD_LOG_FORMAT: choice(
     "how the log is written ([operations.md](operations.md#the-log)); unset: `logfmt` on a terminal, else `json`",
     { values: ["logfmt", "json"], fallback: null, commands: true }
   ),
   AGENTD_LOG_LEVEL: choice(
     "from which level on the log is written; at `debug` with a line for each request",
-    {
-      values: ["trace", "debug", "info", "warn", "error"],
-      fallback: "info",
-      commands: true
-    }
+    { values: ["trace", "debug", "info", "warn", "error"], fallback: "info", commands: true }
   ),
   AGENTD_ENV_FILE: text(
     "file with settings, read by `npm start` and `npm run agentd` alone; unset: `.env` beside `package.json`, if there is one; `/dev/null`: none",

@@ -1,4 +1,5 @@
 import * as Context from "effect/Context"
+import * as Cors from "../Schemas/Cors.ts"
 import { type Networks, none } from "../Schemas/Networks.ts"
 import { type Quotas, quotas } from "../Schemas/Quotas.ts"
 import type { RunKind } from "../Schemas/Run.ts"
@@ -66,6 +67,8 @@ export interface SettingsShape {
   readonly anonymousPerMinute: number
   /** The peers whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: Networks
+  /** The other origins whose pages browsers let ask. */
+  readonly corsOrigins: Cors.Origins
   /** Whether addresses that users set may lie in private networks, or the list of those (`AGENTD_ALLOW_PRIVATE_ADDRESSES`). */
   readonly allowPrivateAddresses: boolean | string
   /** The longest text that one run or chat turn may produce, in UTF-16 code units. */
@@ -112,6 +115,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("agentd
     ratePerMinute: whole("AGENTD_RATE_PER_MINUTE"),
     anonymousPerMinute: whole("AGENTD_ANONYMOUS_PER_MINUTE"),
     trustedProxies: none,
+    corsOrigins: Cors.none,
     allowPrivateAddresses: false,
     maxOutputLength: 1_000_000,
     databasePool: whole("AGENTD_DATABASE_POOL"),

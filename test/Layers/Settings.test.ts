@@ -194,6 +194,24 @@ describe("the settings of a process", () => {
     })
   )
 
+  it.effect("name the origins whose pages may ask, none by themselves", () =>
+    Effect.gen(function* () {
+      const name = "AGENTD_CORS_ORIGINS"
+      const { corsOrigins } = yield* read({ [name]: " https://a.example, http://localhost:5173" })
+      assert.deepStrictEqual(corsOrigins, new Set(["https://a.example", "http://localhost:5173"]))
+      assert.strictEqual((yield* read({ [name]: "*" })).corsOrigins, "any")
+      for (const environment of [{}, { [name]: "" }]) {
+        assert.deepStrictEqual((yield* read(environment)).corsOrigins, new Set<string>())
+      }
+      const sentence =
+        `${name} must be * alone, or origins (https://app.example.com, without a path or a slash at the end), ` +
+        "separated by commas"
+      for (const value of ["canary", "*,https://a.example", "https://a.example/", "https://*.a.example"]) {
+        assert.strictEqual(yield* refusal({ [name]: value }), sentence)
+      }
+    })
+  )
+
   it.effect("say how the log is written, in one of the words that there are", () =>
     Effect.gen(function* () {
       const read = (environment: Readonly<Record<string, string>>) =>

@@ -10,7 +10,8 @@ import { Auth } from "../../Services/Auth.ts"
 import { Lifecycle } from "../../Services/Lifecycle.ts"
 import { Rates } from "../../Services/Rates.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
-import { isSameOrigin } from "./Origin.ts"
+import { Settings } from "../../Services/Settings.ts"
+import { mayAct } from "./Origin.ts"
 
 /** Bearer token first; the cookie only where no `Authorization` header was sent at all. */
 export const layer = Layer.effect(
@@ -19,6 +20,7 @@ export const layer = Layer.effect(
     const auth = yield* Auth
     const lifecycle = yield* Lifecycle
     const rates = yield* Rates
+    const { corsOrigins } = yield* Settings
 
     const authenticate = (secret: Redacted.Redacted) =>
       Effect.andThen(lifecycle.accepting, rates.admit(secret, auth.authenticate(secret)))
@@ -53,7 +55,7 @@ export const layer = Layer.effect(
         const request = yield* HttpServerRequest
         const refused = refusedBearers.get(request)
         if (request.headers.authorization !== undefined && refused !== undefined) return yield* refused
-        if (isSameOrigin(request.method, request.headers)) {
+        if (mayAct(request.method, request.headers, corsOrigins)) {
           return yield* as(httpEffect, authenticate(credential))
         }
         yield* RequestFacts.tell(factsOf(yield* authenticate(credential)))

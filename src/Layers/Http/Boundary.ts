@@ -23,6 +23,7 @@ import { Settings } from "../../Services/Settings.ts"
 import * as Telemetry from "../../Services/Telemetry.ts"
 import * as AccessLog from "./AccessLog.ts"
 import * as Admission from "./Admission.ts"
+import * as Cors from "./Cors.ts"
 import { inItsForm } from "./FaceProblems.ts"
 import { problemResponse } from "./Problems.ts"
 import { makeAllowedMethods } from "./Routes.ts"
@@ -38,7 +39,8 @@ export const layer = HttpRouter.middleware(
     const ids = yield* Ids
     const refuse = yield* Admission.makeRefuse
     const withRate = yield* Admission.makeWithRate
-    const { trustedProxies } = yield* Settings
+    const { corsOrigins, trustedProxies } = yield* Settings
+    const withCors = Cors.make(corsOrigins)
     const notes = yield* AuditNotes
     const allowedMethods = makeAllowedMethods()
 
@@ -79,7 +81,7 @@ export const layer = HttpRouter.middleware(
           requestId,
           ...addressOf(request, trustedProxies)
         }
-        return yield* Effect.matchCauseEffect(app, {
+        return yield* Effect.matchCauseEffect(withCors(app), {
           onSuccess: (response) => Effect.succeed(withBody(response)),
           onFailure: (cause) => answer(request, cause)
         }).pipe(
