@@ -1,9 +1,10 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { type Approval, ApprovalDecided, type DecideApproval, toApproval } from "../Schemas/Approval.ts"
 import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
-import type { ApprovalId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { ApprovalId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { ApprovalRepo } from "./ApprovalRepo.ts"
@@ -20,6 +21,8 @@ export class Approvals extends Context.Service<
       user: User,
       filter: { readonly workspaceId: WorkspaceId; readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<Approval>, Forbidden | InvalidInput | Unavailable>
+    /** What waits of a run or chat turn, oldest first; none of one that the caller may not see. */
+    readonly ofRun: (user: User, run: RunId) => Effect.Effect<ReadonlyArray<Approval>, Unavailable>
     /**
      * By any member. The first decision wins; its run goes on, on any node, when nothing of it waits any
      * more. A call that is not allowed goes back to the model as an error.
@@ -46,6 +49,13 @@ export class Approvals extends Context.Service<
         list: Effect.fnUntraced(function* (user, filter) {
           yield* access.member(user, filter.workspaceId)
           return (yield* repo.waiting(filter)).map(toApproval)
+        }),
+        ofRun: Effect.fnUntraced(function* (user, run) {
+          const waiting = (yield* repo.ofRun(run)).filter(({ status }) => status === "PENDING")
+          const [first] = waiting
+          if (first === undefined) return []
+          const seen = yield* Effect.option(access.visible(user, "run", Option.some(first)))
+          return Option.isSome(seen) ? waiting.map(toApproval) : []
         }),
         decide: Effect.fnUntraced(function* (user, id, { decision, reason }) {
           const approval = yield* visible(user, id)

@@ -14,6 +14,7 @@ import { RunId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
  * `lost`: signals may have been lost; said by whoever listens to the subscribers of its own process alone.
  * `budget`: that of this workspace, or of any, was set, or a call of it is over (`freed`) or waits for others (`waits`).
  * `webhooks`: there may be a delivery to send.
+ * `cancelRequest`: whoever answers this request of MCP shall end what it has begun.
  * `rights`: this user may do less than before, or other things; the database says so itself (migration 27).
  */
 export const Signal = Schema.Union([
@@ -32,6 +33,7 @@ export const Signal = Schema.Union([
     workspaceId: Schema.optionalKey(WorkspaceId),
     what: Schema.Literals(["set", "freed", "waits"])
   }),
+  Schema.Struct({ type: Schema.Literal("cancelRequest"), request: Schema.String }),
   Schema.Struct({ type: Schema.Literal("rights"), userId: UserId })
 ])
 export type Signal = typeof Signal.Type
