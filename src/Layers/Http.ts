@@ -15,6 +15,7 @@ import * as CronJobs from "./Http/CronJobs.ts"
 import * as Home from "./Http/Home.ts"
 import * as Idempotency from "./Http/Idempotency.ts"
 import * as Memory from "./Http/Memory.ts"
+import * as Mcp from "./Http/Mcp.ts"
 import * as MetricsPage from "./Http/MetricsPage.ts"
 import * as OpenAi from "./Http/OpenAi.ts"
 import * as Pages from "./Http/Pages.ts"
@@ -70,6 +71,7 @@ export const layer = Layer.mergeAll(
     ),
     Pages.layer
   ),
+  Mcp.layer,
   MetricsPage.layer,
   Home.layer,
   Boundary.layer

@@ -66,7 +66,7 @@ const rooms: ReadonlyArray<Room> = [
   {
     name: "Layers/Http",
     packages: (path) =>
-      isPure(path) || /^effect\/(http|http-api|observability)\//.test(path) || path === "node:buffer",
+      isPure(path) || /^effect\/(ai|http|http-api|observability)\//.test(path) || path === "node:buffer",
     knows: within("Schemas", "Api", "Services")
   },
   ...adapters,

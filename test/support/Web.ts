@@ -32,8 +32,10 @@ import type { Quotas } from "../../src/Services/Quotas.ts"
 import type { Rates } from "../../src/Services/Rates.ts"
 import type { Runs } from "../../src/Services/Runs.ts"
 import type { Settings } from "../../src/Services/Settings.ts"
+import type { Signals } from "../../src/Services/Signals.ts"
 import { Telemetry } from "../../src/Services/Telemetry.ts"
 import type { Tokens } from "../../src/Services/Tokens.ts"
+import type { Turns } from "../../src/Services/Turns.ts"
 import type { Usage } from "../../src/Services/Usage.ts"
 import type { Webhooks } from "../../src/Services/Webhooks.ts"
 import type { Workspaces } from "../../src/Services/Workspaces.ts"
@@ -66,6 +68,8 @@ type Served =
   | Rates
   | Runs
   | Settings
+  | Signals
+  | Turns
 
 interface Sending {
   readonly token?: string

@@ -36,7 +36,7 @@ export const makeWithRate = Effect.gen(function* () {
     )
 })
 
-const refusal = (error: RateLimited | Unauthenticated | Unavailable) => {
+export const refusal = (error: RateLimited | Unauthenticated | Unavailable) => {
   if (error._tag === "RateLimited") {
     return problemResponse(429, { "retry-after": String(error.retryAfter ?? 1) }, error.error)
   }

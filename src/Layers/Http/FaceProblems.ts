@@ -11,17 +11,29 @@ export const inItsForm = (
   response: HttpServerResponse.HttpServerResponse
 ): HttpServerResponse.HttpServerResponse => {
   const code = response.headers[errorCodeHeader]
-  if (code === undefined || !isOfOpenAi(url) || response.body._tag !== "Uint8Array") return response
+  const form = formOf(url)
+  if (code === undefined || form === undefined || response.body._tag !== "Uint8Array") return response
   const { error } = JSON.parse(new TextDecoder().decode(response.body.body))
+  // What the face says itself has its form already.
+  if (typeof error !== "string") return response
   const { "content-length": _, ...headers } = response.headers
-  return HttpServerResponse.jsonUnsafe(
-    { error: problemOf(response.status, code, error) },
-    { status: response.status, headers: { ...headers, ...neverAgain(code) } }
-  )
+  return HttpServerResponse.jsonUnsafe(form.body(error, response.status, code), {
+    status: response.status,
+    headers: { ...headers, ...form.headers(code) }
+  })
 }
+
+interface Form {
+  readonly body: (message: string, status: number, code: string) => object
+  readonly headers: (code: string) => Readonly<Record<string, string>>
+}
+
+const formOf = (url: string): Form | undefined => (isOfOpenAi(url) ? openAi : isOfMcp(url) ? mcp : undefined)
 
 /** As the router reads the address: in any case, with letters escaped. */
 const isOfOpenAi = (url: string): boolean => /^\/+(v|%[57]6)(1|%31)([/?;#]|$)/iu.test(url)
+
+const isOfMcp = (url: string): boolean => /^\/+(m|%[46]d)(c|%[46]3)(p|%[57]0)([/?;#]|$)/iu.test(url)
 
 /**
  * OpenAI's own clients ask again after each 409, 429 and 5xx, unless they are told that it is of no use: then they would
@@ -46,3 +58,17 @@ const lasting = new Set([
   "tool_unavailable",
   "worker_lost"
 ])
+
+const openAi: Form = {
+  body: (message, status, code) => ({ error: problemOf(status, code, message) }),
+  headers: neverAgain
+}
+
+/** An error of JSON-RPC without an id: of which request it is need not be known. */
+const mcp: Form = {
+  body: (message, status, code) => ({
+    jsonrpc: "2.0",
+    error: { code: status >= 500 ? -32603 : -32600, message, data: { code } }
+  }),
+  headers: () => ({})
+}

@@ -15,11 +15,11 @@ import { problemResponse } from "./Problems.ts"
  * limit of its endpoint has come, and undefined where it may be parsed. Fails for what is over the limits of
  * `jsonProblem`, and for what is no UTF-8: decoding would change it in silence.
  */
-export const refuseBody = Effect.fnUntraced(function* (
-  request: HttpServerRequest,
-  endpoint: HttpApiEndpoint.Top
-) {
-  const limit = bodyLimit(endpoint)
+export const refuseBody = (request: HttpServerRequest, endpoint: HttpApiEndpoint.Top) =>
+  refuseOver(request, bodyLimit(endpoint))
+
+/** The same with a limit in bytes. */
+export const refuseOver = Effect.fnUntraced(function* (request: HttpServerRequest, limit: number) {
   const tooLarge = problemResponse(413, {}, `the request body is larger than ${bodyLimitText(limit)}`)
   if (Number(request.headers["content-length"] ?? 0) > limit) return tooLarge
   const body = yield* request.arrayBuffer.pipe(

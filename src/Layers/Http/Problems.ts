@@ -6,6 +6,7 @@ import { errorCodeHeader } from "../../Api/Errors.ts"
 const problems: Readonly<Record<number, readonly [code: string, error: string]>> = {
   400: ["invalid_input", "the request could not be read"],
   401: ["unauthenticated", "a valid bearer token or session cookie is required"],
+  403: ["forbidden", "this is not allowed"],
   404: ["not_found", "there is nothing at this path"],
   405: ["method_not_allowed", "this path does not take this method"],
   413: ["payload_too_large", "the request body is too large"],
@@ -43,11 +44,18 @@ export const problemResponse = (
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** The first thing that is wrong, in a sentence that names the field and never repeats its value. */
-export const sentenceOf = ({ cause, kind }: HttpApiSchemaError): string => {
-  const [first] = format(cause.issue).issues
+/** The first field that is wrong, in a sentence that names it and never repeats its value; none of the whole. */
+export const issueSentence = (issue: SchemaIssue.Issue): string | undefined => {
+  const [first] = format(issue).issues
   const path = (first?.path ?? []).map((part) => String(typeof part === "object" ? part.key : part))
-  if (path.length > 0) return `${path.join(".")}: ${toPredicate(first?.message ?? "is not valid")}`
+  return path.length > 0 ? `${path.join(".")}: ${toPredicate(first?.message ?? "is not valid")}` : undefined
+}
+
+/** The first thing that is wrong, in the same way. */
+export const sentenceOf = ({ cause, kind }: HttpApiSchemaError): string => {
+  const sentence = issueSentence(cause.issue)
+  if (sentence !== undefined) return sentence
+  const [first] = format(cause.issue).issues
   return kind === "Query" ? "query: is not valid" : `body: must be ${describeBody(first?.message)}`
 }
 

@@ -14,6 +14,8 @@ export const makeAllowedMethods = (): ((url: string) => ReadonlyArray<string>) =
   }
   for (const path of ["/", "/docs", "/favicon.ico", "/metrics", "/openapi.json"] as const)
     router.on("GET", path, true)
+  // A GET goes on with a stream alone.
+  router.on("POST", "/mcp", true)
   return (url) =>
     methods
       .filter((method) => router.find(method, url) !== undefined)

@@ -59,7 +59,7 @@ const refuse = (error: unhandled): Effect.Effect<HttpServerResponse, InvalidInpu
 type Headers = Readonly<Record<string, string | undefined>>
 
 /** A body without a content type is a foreign one: browsers send such ones across origins unasked. */
-const isJson = (headers: Headers): boolean => {
+export const isJson = (headers: Headers): boolean => {
   const [type = "", ...parameters] = partsOf(headers["content-type"] ?? "")
   return type.trim().toLowerCase() === "application/json" && parameters.every(isReadable)
 }

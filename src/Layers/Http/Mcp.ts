@@ -1,0 +1,91 @@
+import * as Effect from "effect/Effect"
+import * as HttpRouter from "effect/http/HttpRouter"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import {
+  Forbidden,
+  type InvalidInput,
+  type RateLimited,
+  type Unauthenticated,
+  type Unavailable
+} from "../../Schemas/Errors.ts"
+import { isOwnOrigin } from "../../Schemas/OwnOrigin.ts"
+import type { Caller } from "../../Schemas/Token.ts"
+import { Auth } from "../../Services/Auth.ts"
+import { Lifecycle } from "../../Services/Lifecycle.ts"
+import { Rates } from "../../Services/Rates.ts"
+import * as RequestFacts from "../../Services/RequestFacts.ts"
+import { refusal } from "./Admission.ts"
+import { onFirstUse } from "./Faces/Load.ts"
+import { refuseOver } from "./JsonBody.ts"
+import { problemResponse } from "./Problems.ts"
+import { isJson } from "./Validation.ts"
+
+const mostBytes = 1024 * 1024
+
+type Refused = Forbidden | InvalidInput | RateLimited | Unauthenticated | Unavailable
+
+const refused = (error: Refused): HttpServerResponse => {
+  switch (error._tag) {
+    case "InvalidInput":
+      return problemResponse(400, {}, error.error)
+    case "Forbidden":
+      return problemResponse(403, {}, error.error)
+    default:
+      return refusal(error)
+  }
+}
+
+/**
+ * `/mcp`, which loads when it is first asked (CONTRACT.md section 14). By bearer token alone: a browser sends no such thing by
+ * itself. A page is let in where it is one of this host's or of `AGENTD_CORS_ORIGINS`.
+ */
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const auth = yield* Auth
+    const lifecycle = yield* Lifecycle
+    const rates = yield* Rates
+    const server = yield* onFirstUse(() => import("./Faces/Mcp/Server.ts"))
+
+    const admit = Effect.fnUntraced(function* (request: HttpServerRequest) {
+      const secret = Redacted.make(request.headers.authorization?.replace(/^bearer +/iu, "") ?? "")
+      yield* lifecycle.accepting
+      const caller = yield* rates.admit(secret, auth.authenticate(secret))
+      yield* RequestFacts.tell({ userId: caller.id, tokenId: caller.token.id })
+      if (!isOwnOrigin(request.headers, [])) {
+        return yield* new Forbidden({ error: "Origin: this page is not let in" })
+      }
+      return caller
+    })
+
+    const admitted = (
+      answer: (caller: Caller, request: HttpServerRequest) => Effect.Effect<HttpServerResponse, Refused>
+    ) =>
+      Effect.flatMap(HttpServerRequest, (request) =>
+        Effect.flatMap(admit(request), (caller) => answer(caller, request)).pipe(
+          Effect.catch((error) => Effect.succeed(refused(error)))
+        )
+      )
+
+    const post = admitted(
+      Effect.fnUntraced(function* (caller, request) {
+        if (!isJson(request.headers)) return problemResponse(415)
+        const tooLarge = yield* refuseOver(request, mostBytes)
+        if (tooLarge !== undefined) return tooLarge
+        const { post } = yield* server
+        return yield* post(caller, request.headers, yield* Effect.orDie(request.text))
+      })
+    )
+
+    const get = admitted(
+      Effect.fnUntraced(function* (caller, request) {
+        const { resume } = yield* server
+        return (yield* resume(caller, request.headers)) ?? problemResponse(405, { allow: "POST" })
+      })
+    )
+
+    return Layer.mergeAll(HttpRouter.add("POST", "/mcp", post), HttpRouter.add("GET", "/mcp", get))
+  })
+)
