@@ -2,6 +2,7 @@ import type * as Schema from "effect/Schema"
 import type { InferenceEvent, InferenceRequest, PromptMessage } from "../../Schemas/Inference.ts"
 import { jsonProblem, mostLevels } from "../../Schemas/JsonLimits.ts"
 import type { ToolResult } from "../../Schemas/Tool.ts"
+import { exampleOf } from "./OfflineExample.ts"
 
 /** A line `call <tool> <json arguments>` of a message (CONTRACT.md section 7). */
 export type Instruction =
@@ -37,7 +38,9 @@ const parse = (json: string): Schema.Json | undefined => {
 
 /**
  * What the offline provider sends next: the next call that was asked for, or the closing answer. Calls of
- * read-only tools that follow each other go together; any other waits for the results before it.
+ * read-only tools that follow each other go together; any other waits for the results before it. Which tools it may or
+ * must call, the format and the sampling of a request hold for it as for a model: arguments that nobody has said, and
+ * an answer with a format, are examples of their schemas.
  */
 export const nextEvents = (request: InferenceRequest, callId: string): ReadonlyArray<InferenceEvent> => {
   const question = request.messages.findLastIndex((message) => message.role === "user")
@@ -47,26 +50,61 @@ export const nextEvents = (request: InferenceRequest, callId: string): ReadonlyA
   const results = request.messages
     .slice(question + 1)
     .flatMap((later) => (later.role === "tool" ? later.results : []))
-  const left = instructions.filter((instruction) => instruction.type === "call").slice(results.length)
-  const isReadOnly = (name: string) => request.tools.some((tool) => tool.name === name && tool.readOnly)
-  const together = left.findIndex(({ name }) => !isReadOnly(name))
-  const next = left.slice(0, together === -1 ? left.length : Math.max(1, together))
+  const asked = instructions.filter((instruction) => instruction.type === "call")
+  const next = callsOf(request, asked, results.length)
 
   if (next.length > 0) {
-    const calls = next.map((instruction, index) => ({
+    const calls = next.map((call, index) => ({
       id: index === 0 ? callId : `${callId}_${index + 1}`,
-      name: instruction.name,
-      arguments: instruction.arguments
+      name: call.name,
+      arguments: call.arguments
     }))
     return [
       ...calls.map((call): InferenceEvent => ({ type: "tool_call", call })),
       { type: "finish", usage: usageOf(request.messages, JSON.stringify(calls)) }
     ]
   }
-  const answer = answerOf(content, instructions, results)
+  const whole =
+    request.format === undefined
+      ? answerOf(content, instructions, results)
+      : JSON.stringify(exampleOf(request.format.schema ?? { type: "object" }))
+  return answered(request, whole)
+}
+
+type Call = Pick<Extract<Instruction, { type: "call" }>, "name" | "arguments">
+
+const callsOf = (
+  { toolChoice = "auto", tools }: InferenceRequest,
+  asked: ReadonlyArray<Call>,
+  results: number
+): ReadonlyArray<Call> => {
+  if (toolChoice === "none") return []
+  const left = asked.slice(results)
+  const isReadOnly = (name: string) => tools.some((tool) => tool.name === name && tool.readOnly)
+  const together = left.findIndex(({ name }) => !isReadOnly(name))
+  const next = left.slice(0, together === -1 ? left.length : Math.max(1, together))
+  if (next.length > 0 || toolChoice === "auto") return next
+  const wanted = toolChoice === "required" ? tools[0] : tools.find(({ name }) => name === toolChoice.name)
+  return wanted === undefined ? [] : [{ name: wanted.name, arguments: exampleOf(wanted.parameters) }]
+}
+
+/** As far as it may go: a word is a token. */
+const answered = (
+  { messages, sampling = {} }: InferenceRequest,
+  whole: string
+): ReadonlyArray<InferenceEvent> => {
+  const ends = (sampling.stop ?? []).map((stop) => whole.indexOf(stop)).filter((at) => at !== -1)
+  const said = ends.length === 0 ? whole : whole.slice(0, Math.min(...ends))
+  const most = sampling.maxOutputTokens ?? Number.POSITIVE_INFINITY
+  const isCut = words(said) > most
+  const answer = isCut ? (said.match(/\s*\S+/gu) ?? []).slice(0, most).join("") : said
   return [
     ...deltasOf(answer).map((delta): InferenceEvent => ({ type: "text", delta })),
-    { type: "finish", usage: usageOf(request.messages, answer) }
+    {
+      type: "finish",
+      usage: usageOf(messages, answer),
+      ...(isCut && { truncated: "the model stopped at its limit of output tokens" })
+    }
   ]
 }
 
