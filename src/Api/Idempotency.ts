@@ -21,6 +21,17 @@ export class Keeping extends Context.Reference<"within" | "sealed" | "behind">(
 ) {}
 
 /**
+ * Of an endpoint that begins a turn: it knows the requests that a client of OpenAI sends again by itself, which have no key
+ * but a count of how often (`retryCountHeader`).
+ */
+export class KnowsRetries extends Context.Reference<boolean>("agentd/Api/Idempotency/KnowsRetries", {
+  defaultValue: () => false
+}) {}
+
+/** 0 with the first request, then 1, 2 … with the same one again. */
+export const retryCountHeader = "x-stainless-retry-count"
+
+/**
  * Takes an `Idempotency-Key` (CONTRACT.md section 9): every POST under /api has it, inside of what decodes and lets in,
  * so that handlers know nothing of it. What is to see each request, also one that is answered again, goes outside.
  */

@@ -7,7 +7,7 @@ import { Authorization, Validation } from "./Authorization.ts"
 import { extension } from "./Extension.ts"
 import { faceAnswer, faceBody, faceErrors, faceHeaders } from "./Face.ts"
 import { pathId } from "./Fields.ts"
-import { Idempotency } from "./Idempotency.ts"
+import { Idempotency, KnowsRetries } from "./Idempotency.ts"
 
 const storedResponse = faceAnswer("Response")
 
@@ -48,6 +48,7 @@ export const OpenAi = HttpApiGroup.make("openAi")
       error: faceErrors
     })
       .middleware(Idempotency)
+      .annotate(KnowsRetries, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Answer a conversation that the caller has, in OpenAI's form",
@@ -63,6 +64,7 @@ export const OpenAi = HttpApiGroup.make("openAi")
       error: faceErrors
     })
       .middleware(Idempotency)
+      .annotate(KnowsRetries, true)
       .annotateMerge(
         OpenApi.annotations({
           summary: "Answer in a conversation that is stored here, in OpenAI's form",

@@ -21,6 +21,7 @@ import { Projects } from "../Services/Projects.ts"
 import { ProviderKeys } from "../Services/ProviderKeys.ts"
 import { Quotas } from "../Services/Quotas.ts"
 import { References } from "../Services/References.ts"
+import { Retries } from "../Services/Retries.ts"
 import { Runs } from "../Services/Runs.ts"
 import { Secrets } from "../Services/Secrets.ts"
 import { Tokens } from "../Services/Tokens.ts"
@@ -45,6 +46,7 @@ const useCases = Layer.mergeAll(
   CronJobs.layer,
   DatabaseGauges.layer,
   Idempotency.layer,
+  Retries.layer,
   Memory.layer,
   Policies.layer,
   Projects.layer,

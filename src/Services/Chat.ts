@@ -131,7 +131,7 @@ export class Chat extends Context.Service<
           agent,
           sender: user.id,
           ids: {
-            turn: yield* ids.make<RunId>("turn"),
+            turn: (yield* RequestFacts.CurrentRequest)?.turnToBegin ?? (yield* ids.make<RunId>("turn")),
             message: yield* ids.make<MessageId>("message"),
             reply: yield* ids.make<MessageId>("message"),
             conversation: yield* ids.make<ConversationId>("conversation")

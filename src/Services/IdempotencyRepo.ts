@@ -26,6 +26,8 @@ export class IdempotencyRepo extends Context.Service<
     readonly find: (id: string) => Effect.Effect<Option.Option<StoredIdempotencyKey>, Unavailable>
     /** False, and nothing is changed, where the key is known and not expired. */
     readonly insert: (key: NewIdempotencyKey, millis: number) => Effect.Effect<boolean, Unavailable>
+    /** Whatever was known of the key. */
+    readonly replace: (key: NewIdempotencyKey, millis: number) => Effect.Effect<void, Unavailable>
     /** Forgets all of a user. */
     readonly removeOf: (userId: UserId) => Effect.Effect<void, Unavailable>
     /** Forgets up to `limit` that are expired, those first that are so for longest, and says how many. */

@@ -13,6 +13,8 @@ export interface RequestFacts {
   workspaceId?: WorkspaceId
   /** The chat turn that it has begun. */
   turnId?: RunId
+  /** The id of the turn that it is to begin, so that who asks again finds it. */
+  turnToBegin?: RunId
   /** How the bucket stands that the request was counted in. */
   rate?: Rate
   /** How much of the time until its answer it only waited, as it had asked for. */

@@ -63,6 +63,22 @@ export const suite = (it: It) =>
       })
     )
 
+    it.effect("replaces what is known of a key, and for how long", () =>
+      Effect.gen(function* () {
+        const repo = yield* IdempotencyRepo
+        const key = yield* newKey()
+        yield* repo.replace(key, hour)
+        const turnId = yield* newId<RunId>("turn")
+        yield* repo.replace({ ...key, answer: null, turnId }, 2 * hour)
+        const { createdAt, expiresAt, ...found } = Option.getOrThrow(yield* repo.find(key.id))
+        assert.deepStrictEqual(found, { ...key, answer: null, turnId })
+        assert.strictEqual(Math.round((expiresAt.getTime() - createdAt.getTime()) / 1000), (2 * hour) / 1000)
+        assert.isFalse(yield* repo.insert(key, hour))
+        yield* repo.replace(key, 0)
+        assert.isFalse(yield* isKnown(key.id))
+      })
+    )
+
     it.effect("gives a key to one transaction, and what it is known for to the next", () =>
       Effect.gen(function* () {
         const repo = yield* IdempotencyRepo

@@ -30,6 +30,7 @@ import type { Projects } from "../../src/Services/Projects.ts"
 import type { ProviderKeys } from "../../src/Services/ProviderKeys.ts"
 import type { Quotas } from "../../src/Services/Quotas.ts"
 import type { Rates } from "../../src/Services/Rates.ts"
+import type { Retries } from "../../src/Services/Retries.ts"
 import type { Runs } from "../../src/Services/Runs.ts"
 import type { Settings } from "../../src/Services/Settings.ts"
 import type { Signals } from "../../src/Services/Signals.ts"
@@ -38,6 +39,7 @@ import type { Tokens } from "../../src/Services/Tokens.ts"
 import type { Turns } from "../../src/Services/Turns.ts"
 import type { Usage } from "../../src/Services/Usage.ts"
 import type { Webhooks } from "../../src/Services/Webhooks.ts"
+import type { Workplace } from "../../src/Services/Workplace.ts"
 import type { Workspaces } from "../../src/Services/Workspaces.ts"
 
 /** What the routes are built on. */
@@ -54,9 +56,12 @@ type Served =
   | Projects
   | Approvals
   | ProviderKeys
+  | Retries
   | Tokens
+  | Turns
   | Usage
   | Webhooks
+  | Workplace
   | Workspaces
   | Budgets
   | Quotas
@@ -167,7 +172,11 @@ export const makeWeb = Effect.gen(function* () {
         return { status: response.status, bytes }
       })
     )
-  return { send, sendBytes, drain }
+  /** For clients that bring their own requests. */
+  const fetch = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
+    web.handler(new Request(input, init))
+
+  return { send, sendBytes, drain, fetch }
 })
 
 /** Exactly `{"error"}` with its code and a request id (CONTRACT.md section 2). */

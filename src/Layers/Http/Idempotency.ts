@@ -14,7 +14,9 @@ import {
   Idempotency as IdempotencyMiddleware,
   idempotencyKeyHeader,
   idempotencyReplayedHeader,
-  Keeping
+  Keeping,
+  KnowsRetries,
+  retryCountHeader
 } from "../../Api/Idempotency.ts"
 import { InvalidInput } from "../../Schemas/Errors.ts"
 import { type KeptAnswer, keyOfHeader, keySentence, requestText } from "../../Schemas/Idempotency.ts"
@@ -22,6 +24,7 @@ import type { RunId } from "../../Schemas/Ids.ts"
 import type { Caller } from "../../Schemas/Token.ts"
 import { Idempotency, type Performed } from "../../Services/Idempotency.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
+import { Retries } from "../../Services/Retries.ts"
 import { Runs } from "../../Services/Runs.ts"
 import { problemResponse } from "./Problems.ts"
 import * as TurnAnswers from "./TurnAnswers.ts"
@@ -41,12 +44,44 @@ export const layer = Layer.effect(
   IdempotencyMiddleware,
   Effect.gen(function* () {
     const { once } = yield* Idempotency
+    const { turnOf } = yield* Retries
     const stream = yield* makeStream
+
+    const retried = Effect.fnUntraced(function* <E, R>(
+      httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+      endpoint: HttpApiEndpoint.Top,
+      group: { readonly identifier: string },
+      count: number
+    ) {
+      const request = yield* HttpServerRequest
+      const caller = yield* CurrentUser
+      const body = yield* bodyOf(request)
+      const { params } = yield* RouteContext
+      const workspaceHeader = request.headers["x-workspace-id"]
+      const { isBegun, turnId } = yield* turnOf({
+        caller,
+        path: pathOf(endpoint, params),
+        request: requestText(workspaceHeader ?? null, body),
+        count
+      })
+      if (!isBegun) {
+        yield* RequestFacts.tell({ turnToBegin: turnId })
+        return yield* httpEffect
+      }
+      const payload = body as Schema.JsonObject
+      const asked = { params, payload, workspaceHeader }
+      return replayed(yield* stream(nameOf(group, endpoint), caller, turnId, asked))
+    })
 
     return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest
       const header = request.headers[idempotencyKeyHeader]
-      if (header === undefined) return yield* httpEffect
+      if (header === undefined) {
+        const count = Context.get(endpoint.annotations, KnowsRetries)
+          ? countOf(request.headers[retryCountHeader])
+          : undefined
+        return yield* count === undefined ? httpEffect : retried(httpEffect, endpoint, group, count)
+      }
       const key = keyOfHeader(header)
       if (key === undefined) return yield* new InvalidInput({ error: keySentence })
       const caller = yield* CurrentUser
@@ -75,18 +110,22 @@ export const layer = Layer.effect(
       const { isReplayed, performed } = outcome
       const response =
         "turnId" in performed
-          ? yield* stream(`${group.identifier}.${endpoint.identifier}`, caller, performed.turnId, {
+          ? yield* stream(nameOf(group, endpoint), caller, performed.turnId, {
               params,
               payload: body as Schema.JsonObject,
               workspaceHeader: request.headers["x-workspace-id"]
             })
           : responseOf(performed.answer)
-      return isReplayed && response.status < 300
-        ? HttpServerResponse.setHeader(response, idempotencyReplayedHeader, "true")
-        : response
+      return isReplayed ? replayed(response) : response
     })
   })
 )
+
+const nameOf = (group: { readonly identifier: string }, endpoint: HttpApiEndpoint.Top): string =>
+  `${group.identifier}.${endpoint.identifier}`
+
+const replayed = (response: HttpServerResponse.HttpServerResponse) =>
+  response.status < 300 ? HttpServerResponse.setHeader(response, idempotencyReplayedHeader, "true") : response
 
 /** What a turn tells from its first event, as the endpoint that began it tells it. */
 const makeStream = Effect.gen(function* () {
@@ -102,6 +141,10 @@ const makeStream = Effect.gen(function* () {
       )
     )
 })
+
+/** How often the client says that it has sent the request before; none that is no count. */
+const countOf = (header: string | undefined): number | undefined =>
+  header !== undefined && /^\d{1,3}$/.test(header) ? Number(header) : undefined
 
 /** The path as the router reads it, however it was written. */
 const pathOf = (

@@ -148,9 +148,12 @@ export const without =
   }
 
 /** Refuses what the endpoint has no parameter for: who misspells one must not wonder. */
-export const onlyKnown = (known: ReadonlySet<string>, given: Schema.JsonObject): Read<void> => {
-  for (const name of Object.keys(given)) {
-    if (!known.has(name)) return refuse(/^[\w.-]{1,100}$/u.test(name) ? name : "body", unknown)
+export const onlyKnown = (known: ReadonlySet<string>, given: Schema.JsonObject, within = ""): Read<void> => {
+  for (const key of Object.keys(given)) {
+    if (known.has(key)) continue
+    return /^[\w-]{1,100}$/u.test(key)
+      ? refuse(fieldOf(given, key, within).name, unknown)
+      : refuse(within === "" ? "body" : within, "has a parameter that is none of this endpoint")
   }
   return Result.succeed(undefined)
 }

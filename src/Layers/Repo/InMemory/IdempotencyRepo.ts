@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { now } from "../../../Services/CurrentTime.ts"
-import { IdempotencyRepo } from "../../../Services/IdempotencyRepo.ts"
+import { IdempotencyRepo, type NewIdempotencyKey } from "../../../Services/IdempotencyRepo.ts"
 import { inOrder } from "./Order.ts"
 import { Store } from "./Store.ts"
 
@@ -17,6 +17,12 @@ export const layer = Layer.effect(
         Option.filter(Option.fromNullishOr(idempotencyKeys.get(id)), ({ expiresAt }) => expiresAt > at)
       )
 
+    const put = (key: NewIdempotencyKey, millis: number) =>
+      Effect.map(now, (createdAt) => {
+        const expiresAt = new Date(createdAt.getTime() + millis)
+        idempotencyKeys.set(key.id, { ...key, createdAt, expiresAt })
+      })
+
     return guard(
       IdempotencyRepo.of({
         // There is one transaction at a time.
@@ -25,11 +31,10 @@ export const layer = Layer.effect(
         insert: (key, millis) =>
           Effect.gen(function* () {
             if (Option.isSome(yield* find(key.id))) return false
-            const createdAt = yield* now
-            const expiresAt = new Date(createdAt.getTime() + millis)
-            idempotencyKeys.set(key.id, { ...key, createdAt, expiresAt })
+            yield* put(key, millis)
             return true
           }),
+        replace: put,
         removeOf: (userId) =>
           Effect.sync(() => {
             for (const key of idempotencyKeys.values())

@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { StoredIdempotencyKey } from "../../../Schemas/Idempotency.ts"
-import { IdempotencyRepo } from "../../../Services/IdempotencyRepo.ts"
+import { IdempotencyRepo, type NewIdempotencyKey } from "../../../Services/IdempotencyRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
 import { count, firstRow, onlyRow, returnedRow } from "./Rows.ts"
@@ -23,6 +23,17 @@ export const layer = Layer.effect(
     const { query, sql } = yield* Database
     const selected = columns.read("k")
     const isKnown = sql.literal("k.expires_at > clock_timestamp()")
+    const put = (
+      { answer, id, request, sealed, turnId, userId, workspaceId }: NewIdempotencyKey,
+      millis: number
+    ) => sql`
+      insert into idempotency_keys as k
+        (id, user_id, workspace_id, request, answer, sealed, turn_id, created_at, expires_at)
+      values (${id}, ${userId}, ${workspaceId}, ${request}, ${answer}, ${sealed}, ${turnId}, clock_timestamp(),
+        clock_timestamp() + ${millis}::bigint * interval '1 millisecond')
+      on conflict (id) do update set user_id = excluded.user_id, workspace_id = excluded.workspace_id,
+        request = excluded.request, answer = excluded.answer, sealed = excluded.sealed, turn_id = excluded.turn_id,
+        created_at = excluded.created_at, expires_at = excluded.expires_at`
     return IdempotencyRepo.of({
       // What commits between the look and the lock is not seen: then it is not inserted.
       take: (id) =>
@@ -38,19 +49,9 @@ export const layer = Layer.effect(
         ),
       find: (id) =>
         query(stored(sql`select ${selected} from idempotency_keys k where k.id = ${id} and ${isKnown}`)),
-      insert: ({ answer, id, request, sealed, turnId, userId, workspaceId }, millis) =>
-        query(
-          returnedRow(sql`
-            insert into idempotency_keys as k
-              (id, user_id, workspace_id, request, answer, sealed, turn_id, created_at, expires_at)
-            values (${id}, ${userId}, ${workspaceId}, ${request}, ${answer}, ${sealed}, ${turnId}, clock_timestamp(),
-              clock_timestamp() + ${millis}::bigint * interval '1 millisecond')
-            on conflict (id) do update set user_id = excluded.user_id, workspace_id = excluded.workspace_id,
-              request = excluded.request, answer = excluded.answer, sealed = excluded.sealed, turn_id = excluded.turn_id,
-              created_at = excluded.created_at, expires_at = excluded.expires_at
-            where k.expires_at <= clock_timestamp()
-            returning 1`)
-        ),
+      insert: (key, millis) =>
+        query(returnedRow(sql`${put(key, millis)} where k.expires_at <= clock_timestamp() returning 1`)),
+      replace: (key, millis) => query(Effect.asVoid(put(key, millis))),
       removeOf: (userId) => query(Effect.asVoid(sql`delete from idempotency_keys where user_id = ${userId}`)),
       prune: (limit) =>
         query(
