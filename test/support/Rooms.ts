@@ -114,6 +114,7 @@ const rooms: ReadonlyArray<Room> = [
     name: "Layers/Settings",
     packages: any,
     knows: files(
+      "Schemas/Cors.ts",
       "Schemas/Networks.ts",
       "Schemas/QuotaSetting.ts",
       "Schemas/Setting.ts",
