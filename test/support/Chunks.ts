@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** A file of a bundle: how large it is, and the modules that it is made of. */
+export interface Chunk {
+  readonly file: string
+  readonly bytes: number
+  readonly modules: ReadonlyArray<string>
+}
+
+const imports = /(?:^|[\n;])(?:import|export)\b(?:[^;"'\n]*\bfrom)?\s*"\.\/([^"]+)"/gu
+
+/**
+ * What is loaded with an entry of a bundle, in this order: the chunks that it imports, and those that these do, without
+ * what is imported when it is needed.
+ */
+export const loadedWith = (bundle: string, entry: string): ReadonlyArray<Chunk> => {
+  const loaded = new Map<string, Chunk>()
+  const load = (file: string) => {
+    if (loaded.has(file)) return
+    const text = readFileSync(join(bundle, file), "utf8")
+    const modules = [...text.matchAll(/^\/\/#region (\S+)/gmu)].map(([, name = ""]) => name)
+    loaded.set(file, { file, bytes: text.length, modules })
+    for (const [, imported = ""] of text.matchAll(imports)) load(imported)
+  }
+  load(entry)
+  return [...loaded.values()]
+}
