@@ -2,12 +2,16 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { AgentId } from "../Schemas/Ids.ts"
 import { text } from "../Schemas/Text.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { extension } from "./Extension.ts"
 import { faceAnswer, faceBody, faceErrors, faceHeaders } from "./Face.ts"
 import { pathId } from "./Fields.ts"
 import { Idempotency, KnowsRetries } from "./Idempotency.ts"
+import { pageOf } from "./Paging.ts"
+
+const page = pageOf(AgentId)
 
 const storedResponse = faceAnswer("Response")
 
@@ -17,6 +21,7 @@ const response = { id: pathId<string>() }
 export const OpenAi = HttpApiGroup.make("openAi")
   .add(
     HttpApiEndpoint.get("listModels", "/v1/models", {
+      query: page.query,
       headers: faceHeaders,
       success: faceAnswer("ModelList"),
       error: faceErrors
@@ -24,8 +29,10 @@ export const OpenAi = HttpApiGroup.make("openAi")
       OpenApi.annotations({
         summary: "List the agents as models, in OpenAI's form",
         description:
-          "The workspace's default behaviour, then its agents that get work, each by its id and by its name.",
-        ...extension
+          "The workspace's default behaviour, then its agents that get work, each by its id and by its name; a thousand " +
+          "agents at most, and behind those, while `has_more`, `after` (the `last_id`) reads on.",
+        ...extension,
+        transform: page.transform
       })
     ),
     HttpApiEndpoint.get("getModel", "/v1/models/:model", {

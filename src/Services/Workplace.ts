@@ -26,6 +26,8 @@ export interface Place {
   readonly agent: StoredAgent | null
 }
 
+const mostWorkspaces = 100
+
 /** What stands for the default behaviour of a workspace where an agent is named. */
 export const defaultAgent = "default"
 
@@ -44,6 +46,14 @@ export class Workplace extends Context.Service<
       user: User,
       named: Named
     ) => Effect.Effect<Place, Forbidden | InvalidInput | NotFound | Unavailable>
+    /**
+     * Which workspaces a request may mean that names no agent: the one that is said, or else those of the caller, by age, a
+     * hundred at most.
+     */
+    readonly among: (
+      user: User,
+      header: string | undefined
+    ) => Effect.Effect<ReadonlyArray<WorkspaceId>, Forbidden | Unavailable>
   }
 >()("agentd/Services/Workplace") {
   static readonly layer = Layer.effect(
@@ -68,7 +78,17 @@ export class Workplace extends Context.Service<
         return second?.isActive === true ? yield* notOnly(field) : first
       })
 
+      const workspaces = yield* WorkspaceRepo
+
       return Workplace.of({
+        among: Effect.fnUntraced(function* (user, header) {
+          if (header !== undefined) {
+            yield* access.member(user, header as WorkspaceId)
+            return [header as WorkspaceId]
+          }
+          const members = yield* workspaces.page({ userId: user.id, after: null, limit: mostWorkspaces })
+          return members.map(({ id }) => id)
+        }),
         resolve: Effect.fnUntraced(function* (user, { field = "model", header, named }) {
           const { name, said } = yield* saidOf(header, named, field)
           if (said !== undefined) yield* access.member(user, said)

@@ -16,8 +16,8 @@ export const layer = HttpApiBuilder.group(
     const completions = yield* onFirstUse(() => import("./Faces/OpenAi/Completions.ts"))
     const responses = yield* onFirstUse(() => import("./Faces/OpenAi/Responses.ts"))
     return handlers.handleAll({
-      listModels: Effect.fnUntraced(function* ({ headers }) {
-        return yield* (yield* models).list(yield* CurrentUser, workspaceOf(headers))
+      listModels: Effect.fnUntraced(function* ({ headers, query }) {
+        return yield* (yield* models).list(yield* CurrentUser, workspaceOf(headers), query)
       }),
       getModel: Effect.fnUntraced(function* ({ headers, params }) {
         return yield* (yield* models).get(yield* CurrentUser, params.model, workspaceOf(headers))
