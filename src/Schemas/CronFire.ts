@@ -2,7 +2,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, ProjectId, RunId, WorkspaceId } from "./Ids.ts"
 import { Policy, resolvePolicy } from "./Policy.ts"
-import { newRun, type StoredRun } from "./Run.ts"
+import { type NewRun, newRun } from "./Run.ts"
 import { type Instants, instantsOf } from "./Schedule.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -165,7 +165,7 @@ export const runOfJob = (
   id: RunId,
   at: Date,
   traceparent: string | null = null
-): StoredRun =>
+): NewRun =>
   newRun({
     id,
     workspaceId: job.workspaceId,

@@ -18,7 +18,7 @@ import { Provider } from "./ProviderKey.ts"
 import { text } from "./Text.ts"
 import { Moment, Timestamp } from "./Timestamp.ts"
 import { ToolResult } from "./Tool.ts"
-import { TurnInput } from "./TurnInput.ts"
+import { KeptInput, type TurnInput } from "./TurnInput.ts"
 import { noUsage, toUsage, Usage } from "./Usage.ts"
 
 /** CONTRACT.md section 5. The last three are terminal and never change. */
@@ -99,8 +99,8 @@ export const StoredRun = Schema.Struct({
   policy: Schema.NullOr(RunPolicy),
   /** Of a chat turn; null for a task. */
   turn: Schema.NullOr(Turn),
-  /** What a turn is asked beside its conversation; null: nothing. No list shows it. */
-  input: Schema.NullOr(TurnInput),
+  /** What a turn is asked beside its conversation; null: nothing. */
+  input: Schema.NullOr(KeptInput),
   /** PENDING, it does not begin before: null once it is due. */
   notBefore: Schema.NullOr(Timestamp),
   error: Schema.NullOr(Schema.String),
@@ -180,14 +180,17 @@ export const unstarted = {
 
 export const kindOf = ({ turn }: Pick<StoredRun, "turn">): RunKind => (turn === null ? "task" : "turn")
 
+/** A run as it is made: what it is asked is there. */
+export type NewRun = StoredRun & { readonly input: TurnInput | null }
+
 /** What of a new run is not the same for each of them, beside its prompt and whose it is. */
 type Given = Exclude<keyof StoredRun, "status" | "updatedAt" | Exclude<keyof typeof unstarted, "notBefore">>
 
 /** A PENDING run that is to be stored; what is not given is what a task that names nothing has. */
 export const newRun = (
   given: Pick<StoredRun, "id" | "workspaceId" | "prompt" | "createdAt"> &
-    Partial<Pick<StoredRun, Given | "traceparent">>
-): StoredRun => ({
+    Partial<Pick<NewRun, Given | "traceparent">>
+): NewRun => ({
   projectId: null,
   status: "PENDING",
   ...unstarted,
@@ -214,7 +217,7 @@ export const runOfTask = (
     readonly at: Date
     readonly traceparent?: string | null
   }
-): StoredRun =>
+): NewRun =>
   newRun({
     id: given.id,
     workspaceId: input.workspaceId,

@@ -3,7 +3,7 @@ import { type Message, type SendMessage, type StoredConversation, titleOf } from
 import type { ConversationId, MessageId, RunId, UserId } from "./Ids.ts"
 import type { PromptMessage } from "./Inference.ts"
 import { resolvePolicy } from "./Policy.ts"
-import { newRun, type StoredRun } from "./Run.ts"
+import { type NewRun, newRun } from "./Run.ts"
 import type { NumberedEvent } from "./RunEvent.ts"
 import type { TurnInput } from "./TurnInput.ts"
 
@@ -26,7 +26,7 @@ export interface NewTurn {
   readonly message: Message
   /** What the model is shown of the message, if not its content. */
   readonly parts: ReadonlyArray<PromptMessage> | null
-  readonly run: StoredRun
+  readonly run: NewRun
   readonly first: NumberedEvent
 }
 

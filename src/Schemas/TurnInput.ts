@@ -16,6 +16,9 @@ export const TurnInput = Schema.Struct({
 })
 export type TurnInput = typeof TurnInput.Type
 
+/** The input of a turn as it is read with its run: it may be long, and is read where it is needed (`RunRepo.input`). */
+export const KeptInput = Schema.Union([Schema.Literal("unread"), TurnInput])
+
 /** A turn of which nothing is asked but an answer. */
 export const plainInput: TurnInput = {
   instructions: null,

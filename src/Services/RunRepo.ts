@@ -7,9 +7,10 @@ import type { NotFound, ReferenceGone, Unavailable } from "../Schemas/Errors.ts"
 import type { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
 import type { Batch, Extent, Place, Range } from "../Schemas/Page.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
-import type { RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
+import type { NewRun, RunKind, RunStatus, StoredRun } from "../Schemas/Run.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
 import type { RunNotRetryable } from "../Schemas/RunRetry.ts"
+import type { TurnInput } from "../Schemas/TurnInput.ts"
 import type { Spent, Usage } from "../Schemas/Usage.ts"
 import type { WorkspaceFilter } from "./Pages.ts"
 
@@ -72,7 +73,7 @@ export interface RunPart {
 }
 
 /**
- * Runs, and which worker executes each of them. Leases end by the clock of the store. A turn that is over,
+ * Runs, and which worker executes each of them. Runs are read without what turns are asked (`input`). Leases end by the clock of the store. A turn that is over,
  * however it ended, frees its conversation in the same step. What ends here without whoever executes it (`takeOver`,
  * `release`, `cancel`) is counted here (`Metrics.countEnds`), when it is stored; an end by `finish` by who finished it.
  */
@@ -88,12 +89,14 @@ export class RunRepo extends Context.Service<
      * waits behind it until `makeDue`.
      */
     readonly insert: (
-      run: StoredRun,
+      run: NewRun,
       start?: Claimant & Shares,
       events?: ReadonlyArray<EventBatch>,
       mostPending?: ByPlan
     ) => Effect.Effect<boolean, BudgetExceeded | PlanLimitExceeded | ReferenceGone | Unavailable>
     readonly find: (id: RunId) => Effect.Effect<Option.Option<StoredRun>, Unavailable>
+    /** What a turn is asked beside its conversation (up to 1 MiB), if it is there and is asked anything. */
+    readonly input: (id: RunId) => Effect.Effect<Option.Option<TurnInput>, Unavailable>
     /**
      * Tasks without their policies, newest first, up to `limit`, the last of which may go over `batchBytes`; `total` counts all that match,
      * whatever is asked for. `ReferenceGone` where there is no task `after` in the workspace.

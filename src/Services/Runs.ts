@@ -21,6 +21,7 @@ import { modelChoice } from "../Schemas/ModelChoice.ts"
 import type { Batch, Place } from "../Schemas/Page.ts"
 import {
   type CreateTask,
+  type NewRun,
   type Run,
   type RunDetail,
   RunFinished,
@@ -152,7 +153,7 @@ export class Runs extends Context.Service<
       const detail = (run: StoredRun) =>
         Effect.map(journals.steps(run.id), (steps) => toRunDetail(run, steps))
 
-      const submit = (run: StoredRun, withEntry: ReturnType<typeof audited>) =>
+      const submit = (run: NewRun, withEntry: ReturnType<typeof audited>) =>
         engine
           .submit(run, (start) => withEntry(repo.insert(run, start, [], quotas.pendingRuns)))
           .pipe(Effect.tap(Telemetry.annotate(() => ({ "agentd.run.id": run.id }))), Effect.as(toRun(run)))

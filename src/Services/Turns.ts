@@ -10,6 +10,7 @@ import type { ConversationId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { RunFinished, StoredRun } from "../Schemas/Run.ts"
 import type { NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { Caller } from "../Schemas/Token.ts"
+import type { TurnInput } from "../Schemas/TurnInput.ts"
 import { Access } from "./Access.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { RunRepo } from "./RunRepo.ts"
@@ -18,6 +19,8 @@ import { Runs } from "./Runs.ts"
 /** A chat turn with where it answers; `reply` is there once it has ended with one. */
 export interface TurnDetail {
   readonly run: StoredRun
+  /** What it was asked beside its conversation; null: nothing. */
+  readonly input: TurnInput | null
   readonly conversation: StoredConversation
   readonly reply: StoredMessage | null
 }
@@ -70,7 +73,8 @@ export class Turns extends Context.Service<
           const conversation = yield* conversations.find(conversationId)
           if (Option.isNone(conversation)) return yield* notFound("turn")
           const reply = yield* conversations.entry(conversationId, replyId)
-          return { run, conversation: conversation.value, reply: Option.getOrNull(reply) }
+          const input = run.input === "unread" ? Option.getOrNull(yield* repo.input(id)) : run.input
+          return { run, input, conversation: conversation.value, reply: Option.getOrNull(reply) }
         }),
         chat: Effect.fnUntraced(function* (caller, workspaceId, chatId) {
           const byId = yield* conversations.find(chatId as ConversationId)

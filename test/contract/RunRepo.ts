@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
-import type { RunStatus, StoredRun } from "../../src/Schemas/Run.ts"
+import type { NewRun, RunStatus, StoredRun } from "../../src/Schemas/Run.ts"
 import { RunRepo } from "../../src/Services/RunRepo.ts"
 import type { It } from "../support/Backends.ts"
 import {
@@ -20,7 +20,7 @@ import { makeCronJob } from "./CronJobRepo.ts"
 type Filter = Omit<Parameters<RunRepo["Service"]["list"]>[0], "workspaceId">
 
 /** A run that is over, so that no test that claims runs takes it. */
-const makeOver = (workspaceId: WorkspaceId, given: Partial<StoredRun> = {}) =>
+const makeOver = (workspaceId: WorkspaceId, given: Partial<NewRun> = {}) =>
   makeRun(workspaceId, { status: "COMPLETED", ...given })
 
 const list = Effect.fnUntraced(function* (workspaceId: WorkspaceId, filter: Partial<Filter> = {}) {

@@ -2,6 +2,8 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { MessageId, RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { StoredRun } from "../../src/Schemas/Run.ts"
+import { plainInput } from "../../src/Schemas/TurnInput.ts"
 import { ApprovalRepo } from "../../src/Services/ApprovalRepo.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { type Claimant, RunRepo } from "../../src/Services/RunRepo.ts"
@@ -52,6 +54,38 @@ const subject = Effect.gen(function* () {
 
 export const suite = (it: It) =>
   describe("RunRepo, turns", { concurrent: false }, () => {
+    it.effect("keeps what a turn is asked, and reads it apart from the run, however that is read", () =>
+      Effect.gen(function* () {
+        const { claimTurns, find, runs, start, takeTurns, workspaceId } = yield* subject
+        const { id: conversationId } = yield* makeConversation(workspaceId)
+        const turn = { conversationId, replyId: yield* newId<MessageId>("message") }
+        const input = {
+          ...plainInput,
+          instructions: "Be brief.",
+          messages: [{ role: "user", content: "é" }]
+        } as const
+        const asked = yield* newRun(workspaceId, { turn, input })
+        const plain = yield* newRun(workspaceId, { turn })
+        yield* runs.insert(asked)
+        yield* runs.insert(plain)
+        assert.deepStrictEqual(yield* runs.input(asked.id), Option.some(input))
+        assert.deepStrictEqual(yield* runs.input(plain.id), Option.none())
+        assert.deepStrictEqual(yield* runs.input("turn_none" as RunId), Option.none())
+        const inputs = (found: ReadonlyArray<StoredRun>) =>
+          [asked, plain].map(({ id }) => found.find((run) => run.id === id)?.input)
+        assert.deepStrictEqual(inputs(yield* claimTurns("gone")), ["unread", null])
+        assert.strictEqual((yield* find(asked.id)).input, "unread")
+        yield* runs.release("gone", { kind: "turn", crashed: true, maxCrashes: 9 })
+        assert.deepStrictEqual(inputs(yield* takeTurns("next", 9)), ["unread", null])
+        assert.deepStrictEqual(yield* runs.input(asked.id), Option.some(input))
+        const begun = yield* newRun(workspaceId, { turn, input })
+        yield* runs.insert(begun, { ...start(), kind: "turn", perWorkspace: 1_000 })
+        assert.deepStrictEqual(yield* runs.input(begun.id), Option.some(input))
+        yield* (yield* ConversationRepo).remove(conversationId)
+        assert.deepStrictEqual(yield* runs.input(asked.id), Option.none())
+      })
+    )
+
     it.effect("starts a turn at once, whatever runs in its workspace, and shows it in no list", () =>
       Effect.gen(function* () {
         const { claim, find, runs, start, turn, workspaceId, a } = yield* subject

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ProviderKeyId, RunId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { JournalStep } from "../../src/Schemas/Journal.ts"
-import type { StoredRun } from "../../src/Schemas/Run.ts"
+import type { NewRun } from "../../src/Schemas/Run.ts"
 import { nothingSpent, type Spent } from "../../src/Schemas/Usage.ts"
 import type { UsageGroup } from "../../src/Schemas/UsageReport.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
@@ -52,10 +52,7 @@ const subject = Effect.gen(function* () {
   const workspaceId = yield* makeWorkspace
   const worker = yield* newId<string>("run")
   /** A run that is executed. */
-  const started = Effect.fnUntraced(function* (
-    given: Partial<StoredRun> = {},
-    of: WorkspaceId = workspaceId
-  ) {
+  const started = Effect.fnUntraced(function* (given: Partial<NewRun> = {}, of: WorkspaceId = workspaceId) {
     const run = yield* makeRun(of, given)
     const claimed = yield* runs.claim({ worker, limit: 1000, leaseMillis: minute, perWorkspace: 1000 })
     const ours = claimed.find(({ id }) => id === run.id) ?? assert.fail("not claimed")

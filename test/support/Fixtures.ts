@@ -16,7 +16,7 @@ import type {
 } from "../../src/Schemas/Ids.ts"
 import type { Project } from "../../src/Schemas/Project.ts"
 import type { StoredProviderKey } from "../../src/Schemas/ProviderKey.ts"
-import { type StoredRun, unstarted } from "../../src/Schemas/Run.ts"
+import { type NewRun, unstarted } from "../../src/Schemas/Run.ts"
 import type { Email, User } from "../../src/Schemas/User.ts"
 import type { Workspace } from "../../src/Schemas/Workspace.ts"
 import { AgentRepo } from "../../src/Services/AgentRepo.ts"
@@ -154,8 +154,8 @@ export const newMessage = Effect.fnUntraced(function* (given: Partial<Message> =
   return message
 })
 
-export const newRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<StoredRun> = {}) {
-  const run: StoredRun = {
+export const newRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<NewRun> = {}) {
+  const run: NewRun = {
     id: yield* newId<RunId>("run"),
     workspaceId,
     projectId: null,
@@ -179,10 +179,7 @@ export const newRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, giv
   return run
 })
 
-export const makeRun = Effect.fnUntraced(function* (
-  workspaceId: WorkspaceId,
-  given: Partial<StoredRun> = {}
-) {
+export const makeRun = Effect.fnUntraced(function* (workspaceId: WorkspaceId, given: Partial<NewRun> = {}) {
   const run = yield* newRun(workspaceId, given)
   yield* (yield* RunRepo).insert(run)
   return run

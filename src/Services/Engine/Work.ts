@@ -5,18 +5,19 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { closeCalls } from "../../Schemas/ClosedCalls.ts"
 import { toPrompt } from "../../Schemas/Conversation.ts"
-import type { OwnershipLost } from "../../Schemas/Execution.ts"
+import { OwnershipLost } from "../../Schemas/Execution.ts"
 import { workedTooLong } from "../../Schemas/Limits.ts"
 import { modelChoice } from "../../Schemas/ModelChoice.ts"
 import { boundOf } from "../../Schemas/Policy.ts"
 import { joinSystem } from "../../Schemas/Prompt.ts"
 import type { RunStatus, StoredRun } from "../../Schemas/Run.ts"
-import { plainInput } from "../../Schemas/TurnInput.ts"
+import { plainInput, type TurnInput } from "../../Schemas/TurnInput.ts"
 import { AgentRepo } from "../AgentRepo.ts"
 import { actingAs } from "../Audited.ts"
 import { BudgetRepo } from "../BudgetRepo.ts"
 import { ConversationRepo } from "../ConversationRepo.ts"
 import { type Progress, RunJournal } from "../RunJournal.ts"
+import { RunRepo } from "../RunRepo.ts"
 import { Settings } from "../Settings.ts"
 import { quoting } from "../Telemetry.ts"
 import { ToolSource } from "../ToolSource.ts"
@@ -126,24 +127,32 @@ const makePerform = Effect.gen(function* () {
   const journals = yield* RunJournal
   const loop = yield* AgentLoop
   const permissions = yield* Permissions.make
+  const runs = yield* RunRepo
   const { historyTokens, runMaxMillis } = yield* Settings
   const toolSource = yield* ToolSource
 
-  const messagesOf = Effect.fnUntraced(function* ({ input, prompt, turn }: StoredRun) {
+  const inputOf = Effect.fnUntraced(function* ({ id, input }: StoredRun) {
+    if (input !== "unread") return input ?? plainInput
+    const read = yield* untilDraining(patiently(runs.input(id)))
+    // Else its conversation was deleted.
+    return Option.isSome(read) ? read.value : yield* new OwnershipLost()
+  })
+
+  const messagesOf = Effect.fnUntraced(function* ({ prompt, turn }: StoredRun, input: TurnInput) {
     if (turn === null) return [{ role: "user" as const, content: prompt }]
-    if (input !== null && input.messages !== null) return closeCalls(input.messages)
+    if (input.messages !== null) return closeCalls(input.messages)
     const history = yield* conversations.history(turn.conversationId, historyTokens * 4)
     return closeCalls(history.flatMap(toPrompt))
   })
 
-  const lookUp = Effect.fnUntraced(function* (run: StoredRun) {
+  const lookUp = Effect.fnUntraced(function* (run: StoredRun, input: TurnInput) {
     const agent = run.agentId === null ? null : Option.getOrNull(yield* agents.find(run.agentId))
     yield* Spans.agentFound(agent)
     return {
       request: {
         choice: modelChoice(run.workspaceId, agent, run),
-        system: joinSystem(agent?.systemPrompt ?? null, run.input?.instructions ?? null),
-        messages: yield* messagesOf(run)
+        system: joinSystem(agent?.systemPrompt ?? null, input.instructions),
+        messages: yield* messagesOf(run, input)
       },
       permit: yield* permissions.permitOf(run, !ExecutionLog.isFirst(run))
     }
@@ -154,11 +163,12 @@ const makePerform = Effect.gen(function* () {
       ? nothingDone
       : yield* untilDraining(patiently(journals.progress(run.id)))
     yield* log.resume(progress.steps, progress.workedMillis)
-    const answer = Effect.flatMap(untilDraining(patiently(lookUp(run))), (found) =>
+    const input = yield* inputOf(run)
+    const answer = Effect.flatMap(untilDraining(patiently(lookUp(run, input))), (found) =>
       loop.answer({
         ...found,
         access: accessOf(toolSource, run),
-        given: { ...(run.input ?? plainInput), owner: run.workspaceId },
+        given: { ...input, owner: run.workspaceId },
         maxSteps: run.policy?.maxSteps ?? null,
         finished: progress.steps,
         log,

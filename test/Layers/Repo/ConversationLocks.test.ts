@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import type { StoredConversation } from "../../../src/Schemas/Conversation.ts"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { ConversationId, MessageId, RunId } from "../../../src/Schemas/Ids.ts"
-import type { StoredRun } from "../../../src/Schemas/Run.ts"
+import type { NewRun } from "../../../src/Schemas/Run.ts"
 import { type NumberedEvent, thinking } from "../../../src/Schemas/RunEvent.ts"
 import { noUsage } from "../../../src/Schemas/Usage.ts"
 import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
@@ -38,7 +38,7 @@ const conversationOf = (id: ConversationId) =>
   Effect.flatMap(ConversationRepo, (conversations) => Effect.map(conversations.find(id), Option.getOrThrow))
 
 /** A message to a conversation begins that turn; false where it can't. */
-const beginOf = Effect.fnUntraced(function* (conversation: StoredConversation, run: StoredRun) {
+const beginOf = Effect.fnUntraced(function* (conversation: StoredConversation, run: NewRun) {
   const message = yield* newMessage().pipe(Effect.provide(Ids.layer))
   const first: NumberedEvent = { id: 1, event: thinking }
   const begun = yield* (yield* ConversationRepo).begin(

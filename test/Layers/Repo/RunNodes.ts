@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type { Unavailable } from "../../../src/Schemas/Errors.ts"
 import type { RunId, WorkspaceId } from "../../../src/Schemas/Ids.ts"
-import { type StoredRun, unstarted } from "../../../src/Schemas/Run.ts"
+import { type NewRun, unstarted } from "../../../src/Schemas/Run.ts"
 import { Transaction } from "../../../src/Services/Transaction.ts"
 import { type Backend, layerNode } from "../../support/Backends.ts"
 import { at } from "../../support/Fixtures.ts"
@@ -55,7 +55,7 @@ export const whileDone = Effect.fnUntraced(function* <A, B>(
 let made = 0
 
 /** A PENDING run that is not stored yet. */
-export const newRun = (workspaceId: WorkspaceId): StoredRun => ({
+export const newRun = (workspaceId: WorkspaceId): NewRun => ({
   id: `run_${workspaceId}_${String(made++).padStart(6, "0")}` as RunId,
   workspaceId,
   projectId: null,

@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import { statements } from "../../../src/Layers/Repo/Postgres/migrations/0024_run_lists.ts"
 import type { WorkspaceId } from "../../../src/Schemas/Ids.ts"
-import type { RunStatus, StoredRun } from "../../../src/Schemas/Run.ts"
+import type { NewRun, RunStatus } from "../../../src/Schemas/Run.ts"
 import { AgentRepo } from "../../../src/Services/AgentRepo.ts"
 import { CronJobRepo } from "../../../src/Services/CronJobRepo.ts"
 import { RemovalRepo } from "../../../src/Services/RemovalRepo.ts"
@@ -57,7 +57,7 @@ const happen = Effect.fnUntraced(function* (
     agentId: (yield* pick(agents)) || null,
     cronJobId: (yield* pick(jobs)) || null,
     projectId: (yield* pick(projects)) || null
-  } as StoredRun
+  } as NewRun
   switch (yield* below(9)) {
     case 0:
       return yield* Effect.ignore(repo.insert(given, { worker, leaseMillis: minute, perWorkspace: 1_000 }))

@@ -15,7 +15,7 @@ export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { runs } = tables
+    const { inputs, runs } = tables
     return guard(
       RunRepo.of({
         ...Claims.make(tables),
@@ -25,7 +25,8 @@ export const layer = Layer.effect(
         ...Prune.make(tables),
         ...Retry.make(tables),
         ...Due.make(tables),
-        find: (id) => Effect.sync(() => Option.fromNullishOr(runs.get(id)))
+        find: (id) => Effect.sync(() => Option.fromNullishOr(runs.get(id))),
+        input: (id) => Effect.sync(() => Option.fromNullishOr(inputs.get(id)))
       })
     )
   })

@@ -21,6 +21,7 @@ import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { isTerminal, type RunKind, type StoredRun } from "../../../Schemas/Run.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import type { Token } from "../../../Schemas/Token.ts"
+import type { TurnInput } from "../../../Schemas/TurnInput.ts"
 import type { Spent } from "../../../Schemas/Usage.ts"
 import type { UserRecord } from "../../../Schemas/User.ts"
 import type { Invitation, Role, Workspace } from "../../../Schemas/Workspace.ts"
@@ -87,6 +88,8 @@ const emptyTables = () => ({
   traces: new Map<string, Trace>(),
   turns: new Map<string, RunId>(),
   runs: new Map<string, StoredRun>(),
+  /** What turns are asked, which is read apart from them. */
+  inputs: new Map<string, TurnInput>(),
   leases: new Map<string, Lease>(),
   crashes: new Map<string, number>(),
   /** By workspace and kind of runs: the place of its last start among all. */
@@ -143,8 +146,8 @@ export const setRun = ({ runs, turns }: Tables, run: StoredRun): void => {
 
 /** Forgets a run with all that is kept of it. */
 export const removeRun = (tables: Tables, id: string): void => {
-  const { approvals, crashes, cronFires, events, leases, pruned, runs, spent, steps } = tables
-  for (const table of [crashes, events, leases, pruned, runs, spent, steps]) table.delete(id)
+  const { approvals, crashes, cronFires, events, inputs, leases, pruned, runs, spent, steps } = tables
+  for (const table of [crashes, events, inputs, leases, pruned, runs, spent, steps]) table.delete(id)
   for (const approval of approvals.values()) if (approval.runId === id) approvals.delete(approval.id)
   for (const [key, fire] of cronFires) if (fire.runId === id) cronFires.set(key, { ...fire, runId: null })
 }

@@ -34,7 +34,8 @@ const rowOf = ({ turn, usage, ...run }: StoredRun): typeof RunRow.Type => ({
 const special = {
   answeredBy: "json",
   connectorIds: "json",
-  input: "json",
+  // What it is may be long, and is not read with each run: `RunRepo.input`.
+  input: { read: `case when input is not null then '"unread"'::jsonb end` },
   policy: "json",
   agentId: { read: unlessMarked("agent_id", "agents") },
   cronJobId: { read: unlessMarked("cron_job_id", "cron_jobs") },
@@ -46,12 +47,8 @@ const special = {
 /** What is behind `select`, for rows that `StoredRun` decodes. */
 export const runColumns = makeColumns(StoredRun, special).read()
 
-/** The same without what is long and no list shows. */
-export const listedRunColumns = makeColumns(StoredRun, {
-  ...special,
-  input: { read: "null" },
-  policy: { read: "null" }
-}).read()
+/** The same without the policies of runs, which are long and which no list shows. */
+export const listedRunColumns = makeColumns(StoredRun, { ...special, policy: { read: "null" } }).read()
 
 /** One run out of `from`, with other values for some columns. */
 export const insertRun = (run: StoredRun, other: Readonly<Record<string, Fragment>>, from: Fragment) =>

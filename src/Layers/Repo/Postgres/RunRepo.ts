@@ -1,6 +1,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { StoredRun } from "../../../Schemas/Run.ts"
+import { TurnInput } from "../../../Schemas/TurnInput.ts"
 import { RunRepo } from "../../../Services/RunRepo.ts"
 import { Database } from "./Database.ts"
 import { isReadable } from "./Removed.ts"
@@ -17,12 +20,13 @@ import * as Retry from "./RunRepo/Retry.ts"
 import * as Totals from "./RunRepo/Totals.ts"
 
 const storedRun = firstRow(StoredRun)
+const inputRow = firstRow(Schema.Struct({ input: TurnInput }))
 
 export const layer = Layer.effect(
   RunRepo,
   Effect.gen(function* () {
     const database = yield* Database
-    const { lookUp, sql } = database
+    const { lookUp, query, sql } = database
 
     return RunRepo.of({
       ...(yield* Insert.make(database)),
@@ -35,7 +39,16 @@ export const layer = Layer.effect(
       ...Due.make(database),
       ...Totals.make(database),
       find: (id) =>
-        lookUp(storedRun(sql`select ${runColumns} from runs where id = ${id} and ${isReadable(sql, id)}`))
+        lookUp(storedRun(sql`select ${runColumns} from runs where id = ${id} and ${isReadable(sql, id)}`)),
+      input: (id) =>
+        Effect.map(
+          query(
+            inputRow(
+              sql`select input from runs where id = ${id} and input is not null and ${isReadable(sql, id)}`
+            )
+          ),
+          Option.map(({ input }) => input)
+        )
     })
   })
 )

@@ -88,10 +88,12 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "insert" | "claim
         const starts = claimant !== undefined && !isScheduled(run) && hasRoom(tables, run, claimant)
         const full = starts ? undefined : fullPlan(tables, run, mostPending)
         if (full !== undefined) return quotaExceeded("pendingRuns", full, mostPending?.[full] ?? null)
-        tables.runs.set(run.id, run)
+        const kept: StoredRun = { ...run, input: run.input === null ? null : "unread" }
+        tables.runs.set(run.id, kept)
+        if (run.input !== null) tables.inputs.set(run.id, run.input)
         keepEvents(tables, run.id, batches)
         if (starts) {
-          tables.runs.set(run.id, { ...start(tables, run, claimant, at), updatedAt: run.updatedAt })
+          tables.runs.set(run.id, { ...start(tables, kept, claimant, at), updatedAt: run.updatedAt })
         }
         return starts
       })
