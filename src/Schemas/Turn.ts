@@ -16,6 +16,8 @@ export interface SendTurn extends Omit<SendMessage, "content"> {
   readonly parts?: ReadonlyArray<PromptMessage> | undefined
   /** What the client calls a conversation that this begins. */
   readonly chatId?: string | undefined
+  /** A message of the conversation that this comes in the place of: it and all behind it are removed, by its owner alone. */
+  readonly replacing?: MessageId | undefined
   /** Begins a conversation that no list shows. */
   readonly isHidden?: boolean | undefined
 }

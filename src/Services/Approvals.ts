@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import { type Approval, ApprovalDecided, type DecideApproval, toApproval } from "../Schemas/Approval.ts"
 import type { Forbidden, InvalidInput, NotFound, Unavailable } from "../Schemas/Errors.ts"
 import type { ApprovalId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
+import type { StoredRun } from "../Schemas/Run.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { ApprovalRepo } from "./ApprovalRepo.ts"
@@ -22,7 +23,12 @@ export class Approvals extends Context.Service<
       filter: { readonly workspaceId: WorkspaceId; readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<Approval>, Forbidden | InvalidInput | Unavailable>
     /** What waits of a run or chat turn, oldest first; none of one that the caller may not see. */
-    readonly ofRun: (user: User, run: RunId) => Effect.Effect<ReadonlyArray<Approval>, Unavailable>
+    readonly waitingOf: (user: User, run: RunId) => Effect.Effect<ReadonlyArray<Approval>, Unavailable>
+    /** What was asked about the calls of a run, with what was decided, for members of its workspace. */
+    readonly ofRun: (
+      user: User,
+      run: Pick<StoredRun, "id" | "workspaceId">
+    ) => Effect.Effect<ReadonlyArray<Approval>, Forbidden | Unavailable>
     /**
      * By any member. The first decision wins; its run goes on, on any node, when nothing of it waits any
      * more. A call that is not allowed goes back to the model as an error.
@@ -50,12 +56,16 @@ export class Approvals extends Context.Service<
           yield* access.member(user, filter.workspaceId)
           return (yield* repo.waiting(filter)).map(toApproval)
         }),
-        ofRun: Effect.fnUntraced(function* (user, run) {
+        waitingOf: Effect.fnUntraced(function* (user, run) {
           const waiting = (yield* repo.ofRun(run)).filter(({ status }) => status === "PENDING")
           const [first] = waiting
           if (first === undefined) return []
           const seen = yield* Effect.option(access.visible(user, "run", Option.some(first)))
           return Option.isSome(seen) ? waiting.map(toApproval) : []
+        }),
+        ofRun: Effect.fnUntraced(function* (user, { id, workspaceId }) {
+          yield* access.member(user, workspaceId)
+          return (yield* repo.ofRun(id)).map(toApproval)
         }),
         decide: Effect.fnUntraced(function* (user, id, { decision, reason }) {
           const approval = yield* visible(user, id)

@@ -45,6 +45,7 @@ import * as RequestFacts from "./RequestFacts.ts"
 import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 import * as Telemetry from "./Telemetry.ts"
+import { Transaction } from "./Transaction.ts"
 
 /** Which messages of a conversation. */
 interface MessagesQuery {
@@ -124,7 +125,7 @@ export class Chat extends Context.Service<
 
       const send = Effect.fnUntraced(function* (user: User, input: SendTurn) {
         yield* access.member(user, input.workspaceId)
-        const { agent, existing } = yield* resolve(input)
+        const { agent, existing } = yield* resolve(user, input)
         const turn = newTurn({
           input,
           existing,
@@ -143,7 +144,8 @@ export class Chat extends Context.Service<
         const follow = (after: number) => runEvents.follow(run.id, after)
         const live = yield* LiveEvents.make
         yield* live.offer(first)
-        const isHere = yield* engine.submit(run, (start) => store(turn, existing, start), live)
+        const how = { existing, replacing: input.replacing }
+        const isHere = yield* engine.submit(run, (start) => store(turn, { ...how, start }), live)
         yield* RequestFacts.tell({ turnId: run.id })
         yield* Telemetry.annotate(() => ({ "agentd.run.id": run.id }))
         return isHere ? lived(live.stream, follow) : follow(0)
@@ -209,11 +211,14 @@ const makeResolve = Effect.gen(function* () {
   const agents = yield* AgentRepo
   const references = yield* References
 
-  return Effect.fnUntraced(function* (input: SendTurn) {
+  return Effect.fnUntraced(function* (user: User, input: SendTurn) {
     const resolved = yield* references.resolve(input.workspaceId, input)
     const existing = resolved.conversation
     if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {
       return yield* new InvalidInput({ error: "projectId: is not the project of this conversation" })
+    }
+    if (input.replacing !== undefined && existing?.ownerId !== user.id) {
+      return yield* new Forbidden({ error: "only the owner of a conversation may have it answered again" })
     }
     const agent: StoredAgent | null =
       resolved.agent ??
@@ -223,13 +228,29 @@ const makeResolve = Effect.gen(function* () {
   })
 })
 
+interface Storing {
+  readonly existing: StoredConversation | null
+  readonly replacing: MessageId | undefined
+  readonly start: Start | undefined
+}
+
 /** Stores a message together with the turn that answers it; true: the turn is RUNNING here. */
 const makeStore = Effect.gen(function* () {
   const conversations = yield* ConversationRepo
   const { quotas } = yield* Settings
-  return Effect.fnUntraced(function* (turn: NewTurn, existing: StoredConversation | null, start?: Start) {
+  const transaction = yield* Transaction
+  return Effect.fnUntraced(function* (turn: NewTurn, { existing, replacing, start }: Storing) {
     const how = { isNew: existing === null, start, mostPending: quotas.pendingRuns }
-    const begun = yield* conversations.begin(turn, how).pipe(audited("message.send", turn.conversation))
+    const beginning = conversations.begin(turn, how).pipe(audited("message.send", turn.conversation))
+    const begun = yield* replacing === undefined
+      ? beginning
+      : transaction.atomically(
+          Effect.tap(beginning, (isBegun) =>
+            Option.isNone(isBegun)
+              ? Effect.void
+              : conversations.rewind(turn.conversation.id, replacing, turn.message.id)
+          )
+        )
     if (Option.isSome(begun)) return begun.value
     // It can't begin also where the conversation was deleted behind the check.
     if (Option.isNone(yield* conversations.find(turn.conversation.id))) {

@@ -5,7 +5,6 @@ import type { BudgetExceeded } from "../Schemas/Budget.ts"
 import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type {
   Conversation,
-  HistoryEntry,
   Message,
   StoredConversation,
   StoredMessage,
@@ -80,7 +79,16 @@ export class ConversationRepo extends Context.Service<
     readonly history: (
       id: ConversationId,
       maximumBytes: number
-    ) => Effect.Effect<ReadonlyArray<HistoryEntry>, Unavailable>
+    ) => Effect.Effect<ReadonlyArray<StoredMessage>, Unavailable>
+    /**
+     * Removes a message of the conversation and all that were written behind it, but for `kept`. Nothing, where there is
+     * no such message in it.
+     */
+    readonly rewind: (
+      id: ConversationId,
+      from: MessageId,
+      kept: MessageId
+    ) => Effect.Effect<void, Unavailable>
     /** Stores the message and moves `updatedAt` on. False when the conversation is gone. */
     readonly addMessage: (id: ConversationId, message: Message) => Effect.Effect<boolean, Unavailable>
     readonly setAgent: (

@@ -43,6 +43,14 @@ export class Turns extends Context.Service<
       { readonly conversation: StoredConversation; readonly turn: StoredRun | null },
       NotFound | Unavailable
     >
+    /**
+     * The newest messages of a conversation that `chat` has answered, with what models are shown of them, in the order in
+     * which they were written: as many as fit `maximumBytes` (and one more), 1,000 at most.
+     */
+    readonly messages: (
+      conversation: StoredConversation,
+      maximumBytes: number
+    ) => Effect.Effect<ReadonlyArray<StoredMessage>, Unavailable>
     /** As `Runs.cancel`. */
     readonly cancel: (caller: Caller, id: RunId) => Effect.Effect<void, NotFound | RunFinished | Unavailable>
     /** As `Runs.events`. */
@@ -87,6 +95,7 @@ export class Turns extends Context.Service<
           const turn = Option.isNone(turnId) ? Option.none() : yield* repo.find(turnId.value)
           return { conversation, turn: Option.getOrNull(turn) }
         }),
+        messages: ({ id }, maximumBytes) => conversations.history(id, maximumBytes),
         cancel: (caller, id) => Effect.asVoid(runs.cancel(caller, id)),
         events: runs.events
       })

@@ -97,13 +97,37 @@ export const suite = (it: It) =>
         assert.isTrue(yield* conversations.addReply(id, reply, { parts, usage }))
         assert.deepStrictEqual(yield* messagesOf(conversations, id), [question, reply])
         assert.deepStrictEqual(yield* conversations.history(id, 1_000_000), [
-          { role: "USER", content: "Why?", parts: null },
-          { role: "ASSISTANT", content: "Because.", parts }
+          { ...question, parts: null },
+          { ...reply, parts }
         ])
         assert.deepStrictEqual(
           yield* conversations.history(yield* newId<ConversationId>("conversation"), 10),
           []
         )
+      })
+    )
+
+    it.effect("removes a message and all behind it, but for the one that is kept", () =>
+      Effect.gen(function* () {
+        const { conversations, id } = yield* subject
+        const other = yield* subject
+        const messages = yield* Effect.forEach(["a", "b", "c", "d"], (content) => newMessage({ content }))
+        for (const message of messages) yield* conversations.addMessage(id, message)
+        const foreign = yield* newMessage({ content: "z" })
+        yield* other.conversations.addMessage(other.id, foreign)
+        const [, b, , d] = messages
+        if (b === undefined || d === undefined) return assert.fail("no messages")
+        const contents = (of: ConversationId) =>
+          Effect.map(conversations.history(of, 1_000), (all) => all.map(({ content }) => content).join(""))
+        // Of another conversation, and of none.
+        yield* conversations.rewind(id, foreign.id, d.id)
+        yield* conversations.rewind(other.id, b.id, d.id)
+        assert.deepStrictEqual([yield* contents(id), yield* contents(other.id)], ["abcd", "z"])
+        yield* conversations.rewind(id, b.id, d.id)
+        assert.deepStrictEqual([yield* contents(id), yield* contents(other.id)], ["ad", "z"])
+        const reply = yield* newMessage({ content: "e", role: "ASSISTANT" })
+        assert.isTrue(yield* conversations.addReply(id, reply, { parts: [], usage: noUsage }))
+        assert.strictEqual(yield* contents(id), "ade")
       })
     )
 

@@ -87,13 +87,13 @@ export const make = Effect.gen(function* () {
 
   return {
     /** What waits of a run that the caller may see. */
-    waiting: (caller: Caller, run: RunId) => approvals.ofRun(caller, run),
+    waiting: (caller: Caller, run: RunId) => approvals.waitingOf(caller, run),
     /** Whether the answer to the question with this key has decided about it. */
     decide,
     /** The same of several, but for those that are not of this run. */
     decideAll: Effect.fnUntraced(function* (caller: Caller, run: RunId, responses: Schema.JsonObject) {
       let count = 0
-      for (const { id } of yield* approvals.ofRun(caller, run)) {
+      for (const { id } of yield* approvals.waitingOf(caller, run)) {
         if (yield* decide(caller, id, responses[id])) count++
       }
       return count

@@ -17,7 +17,7 @@ export const make = ({
   traces
 }: Tables): Pick<
   ConversationRepo["Service"],
-  "newest" | "extent" | "messages" | "history" | "entry" | "addMessage" | "addReply"
+  "newest" | "extent" | "messages" | "history" | "entry" | "rewind" | "addMessage" | "addReply"
 > => {
   const add = (id: string, message: Message, touched: (before: Date) => Date): boolean => {
     const conversation = conversations.get(id)
@@ -64,7 +64,7 @@ export const make = ({
           size += bytesOf(content) + (parts === null ? 0 : bytesOf(JSON.stringify(parts)))
           return fits
         })
-        return fitting.reverse().map(({ content, parts, role }) => ({ role, content, parts }))
+        return fitting.reverse()
       }),
     entry: (id, messageId) =>
       Effect.sync(() => {
@@ -72,6 +72,17 @@ export const make = ({
         return found === undefined
           ? Option.none()
           : Option.some({ ...found, parts: traces.get(messageId)?.parts ?? null })
+      }),
+    rewind: (id, from, kept) =>
+      Effect.sync(() => {
+        const all = messages.get(id) ?? []
+        const first = all.findIndex((message) => message.id === from)
+        if (first < 0) return
+        messages.set(
+          id,
+          all.filter((message, index) => index < first || message.id === kept)
+        )
+        for (const message of all.slice(first)) if (message.id !== kept) traces.delete(message.id)
       }),
     addMessage: (id, message) => Effect.sync(() => add(id, message, () => message.createdAt)),
     addReply: (id, reply, trace) =>

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
-import { HistoryEntry, Message, StoredMessage } from "../../../../Schemas/Conversation.ts"
+import { Message, StoredMessage } from "../../../../Schemas/Conversation.ts"
 import { ReferenceGone } from "../../../../Schemas/Errors.ts"
 import { PromptMessage } from "../../../../Schemas/Inference.ts"
 import { Usage } from "../../../../Schemas/Usage.ts"
@@ -19,7 +19,7 @@ const Reply = Schema.Struct({ ...Message.fields, ...Usage.fields, parts: Schema.
 const replyColumns = makeColumns(Reply, { parts: "json" })
 const stored = firstRow(StoredMessage)
 const storedColumns = makeColumns(StoredMessage, { parts: "json" })
-const history = rows(HistoryEntry)
+const history = rows(StoredMessage)
 const mostHistory = 1000
 
 const toMessage = ({ position: _, ...message }: typeof PlacedMessage.Type): Message => message
@@ -29,7 +29,7 @@ export const make = (
   database: Database["Service"]
 ): Pick<
   ConversationRepo["Service"],
-  "newest" | "extent" | "messages" | "history" | "entry" | "addMessage" | "addReply"
+  "newest" | "extent" | "messages" | "history" | "entry" | "rewind" | "addMessage" | "addReply"
 > => {
   const { list, query, sql, write } = database
   const slices = Slices.make(database, {
@@ -100,9 +100,9 @@ export const make = (
     history: (id, maximumBytes) =>
       query(
         history(sql`
-          select role, content, parts from (
+          select ${storedColumns.read()} from (
             select *, sum(size) over (order by position desc) - size as newer from (
-              select position, role, content, parts,
+              select position, id, role, content, created_at, parts,
                 octet_length(content) + coalesce(octet_length(parts::text), 0) as size
               from messages where conversation_id = ${id} and ${isThere(sql, "conversations", id)}
               order by position desc limit ${mostHistory}
@@ -115,6 +115,15 @@ export const make = (
         stored(sql`
           select ${storedColumns.read()} from messages
           where id = ${messageId} and conversation_id = ${id} and ${isThere(sql, "conversations", id)}`)
+      ),
+    rewind: (id, from, kept) =>
+      Effect.asVoid(
+        write(
+          id,
+          sql`
+            delete from messages where ${scopeOf(id)} and id <> ${kept}
+              and position >= ${placeOf(id, from)}`
+        )
       ),
     addMessage: (id, message) =>
       write(
