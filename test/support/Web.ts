@@ -172,11 +172,12 @@ export const makeWeb = Effect.gen(function* () {
         return { status: response.status, bytes }
       })
     )
-  /** For clients that bring their own requests. */
+  /** As a client that brings its own `fetch` asks. */
+  const handler = (asked: Request) => web.handler(asked)
   const fetch = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
     web.handler(new Request(input, init))
 
-  return { send, sendBytes, drain, fetch }
+  return { send, sendBytes, drain, handler, fetch }
 })
 
 /** Exactly `{"error"}` with its code and a request id (CONTRACT.md section 2). */

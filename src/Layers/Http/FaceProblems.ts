@@ -11,29 +11,27 @@ export const inItsForm = (
   response: HttpServerResponse.HttpServerResponse
 ): HttpServerResponse.HttpServerResponse => {
   const code = response.headers[errorCodeHeader]
-  const form = formOf(url)
+  const form = code === undefined ? undefined : forms.find(({ place }) => place.test(url))
   if (code === undefined || form === undefined || response.body._tag !== "Uint8Array") return response
   const { error } = JSON.parse(new TextDecoder().decode(response.body.body))
   // What the face says itself has its form already.
   if (typeof error !== "string") return response
   const { "content-length": _, ...headers } = response.headers
-  return HttpServerResponse.jsonUnsafe(form.body(error, response.status, code), {
-    status: response.status,
-    headers: { ...headers, ...form.headers(code) }
-  })
+  return form.response({ code, error, status: response.status, headers })
+}
+
+interface Problem {
+  readonly code: string
+  readonly error: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
 }
 
 interface Form {
-  readonly body: (message: string, status: number, code: string) => object
-  readonly headers: (code: string) => Readonly<Record<string, string>>
+  /** As the router reads the address: in any case, with letters escaped. */
+  readonly place: RegExp
+  readonly response: (problem: Problem) => HttpServerResponse.HttpServerResponse
 }
-
-const formOf = (url: string): Form | undefined => (isOfOpenAi(url) ? openAi : isOfMcp(url) ? mcp : undefined)
-
-/** As the router reads the address: in any case, with letters escaped. */
-const isOfOpenAi = (url: string): boolean => /^\/+(v|%[57]6)(1|%31)([/?;#]|$)/iu.test(url)
-
-const isOfMcp = (url: string): boolean => /^\/+(m|%[46]d)(c|%[46]3)(p|%[57]0)([/?;#]|$)/iu.test(url)
 
 /**
  * OpenAI's own clients ask again after each 409, 429 and 5xx, unless they are told that it is of no use: then they would
@@ -59,16 +57,30 @@ const lasting = new Set([
   "worker_lost"
 ])
 
-const openAi: Form = {
-  body: (message, status, code) => ({ error: problemOf(status, code, message) }),
-  headers: neverAgain
-}
-
-/** An error of JSON-RPC without an id: of which request it is need not be known. */
-const mcp: Form = {
-  body: (message, status, code) => ({
-    jsonrpc: "2.0",
-    error: { code: status >= 500 ? -32603 : -32600, message, data: { code } }
-  }),
-  headers: () => ({})
-}
+const forms: ReadonlyArray<Form> = [
+  {
+    place: /^\/+(v|%[57]6)(1|%31)([/?;#]|$)/iu,
+    response: ({ code, error, headers, status }) =>
+      HttpServerResponse.jsonUnsafe(
+        { error: problemOf(status, code, error) },
+        { status, headers: { ...headers, ...neverAgain(code) } }
+      )
+  },
+  {
+    place: /^\/+(a|%[46]1)(p|%[57]0)(i|%[46]9)\/+(u|%[57]5)(i|%[46]9)([/?;#]|$)/iu,
+    // What `useChat` shows as its error is the body as it is.
+    response: ({ error, headers, status }) => HttpServerResponse.text(error, { status, headers })
+  },
+  {
+    place: /^\/+(m|%[46]d)(c|%[46]3)(p|%[57]0)([/?;#]|$)/iu,
+    // An error of JSON-RPC without an id: of which request it is need not be known.
+    response: ({ code, error, headers, status }) =>
+      HttpServerResponse.jsonUnsafe(
+        {
+          jsonrpc: "2.0",
+          error: { code: status >= 500 ? -32603 : -32600, message: error, data: { code } }
+        },
+        { status, headers }
+      )
+  }
+]
