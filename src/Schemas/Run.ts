@@ -249,18 +249,24 @@ export class RunFinished extends Schema.TaggedError<RunFinished>()("RunFinished"
 }) {}
 
 /** The fields that the specification shows of a stored run. */
-export const toRun = (stored: StoredRun): Run => ({
-  id: stored.id,
-  workspaceId: stored.workspaceId,
-  projectId: stored.projectId,
-  status: stored.status,
-  prompt: stored.prompt,
-  output: stored.output,
-  createdAt: stored.createdAt,
-  updatedAt: stored.updatedAt
-})
+export const toRun = ({
+  createdAt,
+  id,
+  output,
+  projectId,
+  prompt,
+  status,
+  updatedAt,
+  workspaceId
+}: StoredRun): Run => ({ id, workspaceId, projectId, status, prompt, output, createdAt, updatedAt })
 
 const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens
+
+const toStep = ([index, step]: readonly [number, JournalStep]): RunStep => {
+  if (step.type === "tool") return { index, ...step }
+  const toolCalls = step.toolCalls.map(({ arguments: value, id, name }) => ({ id, name, arguments: value }))
+  return { index, type: step.type, text: step.text, usage: toUsage(step.usage), toolCalls }
+}
 
 /** A run with its finished steps in order. What it cost is at least what its steps did. */
 export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, JournalStep>): RunDetail => {
@@ -278,21 +284,7 @@ export const toRunDetail = (stored: StoredRun, steps: ReadonlyMap<number, Journa
     provider: stored.answeredBy?.provider ?? null,
     model: stored.answeredBy?.model ?? null,
     providerKeyId: stored.answeredBy?.providerKeyId ?? null,
-    steps: ordered.map(([index, step]) =>
-      step.type === "tool"
-        ? { index, ...step }
-        : {
-            index,
-            type: step.type,
-            text: step.text,
-            usage: toUsage(step.usage),
-            toolCalls: step.toolCalls.map(({ arguments: argument, id, name }) => ({
-              id,
-              name,
-              arguments: argument
-            }))
-          }
-    ),
+    steps: ordered.map(toStep),
     usage: tokensOf(stored.usage) > tokensOf(spent) ? stored.usage : spent,
     attempts: stored.attempts,
     startedAt: stored.startedAt,

@@ -9,7 +9,12 @@ const subject = Effect.gen(function* () {
   const web = yield* makeWeb
   const tenant = yield* makeTenant()
   const model = yield* ScriptedModel
-  const client = new OpenAI({ apiKey: tenant.token, baseURL: "http://agentd.test/v1", fetch: web.fetch, maxRetries: 0 })
+  const client = new OpenAI({
+    apiKey: tenant.token,
+    baseURL: "http://agentd.test/v1",
+    fetch: web.fetch,
+    maxRetries: 0
+  })
   return { ...web, ...tenant, client, model }
 })
 

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import type { StoredConversation } from "../../../../Schemas/Conversation.ts"
+import type { InvalidInput, NotFound, Unavailable } from "../../../../Schemas/Errors.ts"
 import { isTerminal, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { isOfResults, toUiMessages } from "../../../../Schemas/UiStream/Messages.ts"
@@ -42,20 +43,13 @@ export const make = Effect.gen(function* () {
     answer: (turn: BegunTurn, { payload }: TurnRequest) =>
       Effect.gen(function* () {
         const { last } = yield* Effect.fromResult(readRequest(payload))
-        const { run } = yield* turns.get(turn.caller, turn.turnId)
+        const { input, run } = yield* turns.get(turn.caller, turn.turnId)
         const going =
           last.role === "assistant"
             ? { messageId: last.id, answered: last.answered }
             : { messageId: run.turn?.replyId ?? "", answered: [] }
-        return yield* Wire.response(tell({ ...turn, ...going, run, before: [] }))
-      }).pipe(
-        Effect.catchTags({
-          InvalidInput: ({ error }) => Effect.succeed(problemResponse(400, {}, error)),
-          NotFound: () =>
-            Effect.succeed(problemResponse(404, {}, "the answer to this message is not there any more")),
-          Unavailable: () => Effect.succeed(problemResponse(503))
-        })
-      ),
+        return yield* Wire.response(tell({ ...turn, ...going, run, input, before: [] }))
+      }).pipe(refused),
     /** What is under way, from the beginning of its message; no content where nothing is. */
     resume: Effect.fnUntraced(function* (caller: Caller, named: Find.Named) {
       const { chat } = yield* find(caller, named)
@@ -66,8 +60,11 @@ export const make = Effect.gen(function* () {
       if (run === null || isTerminal(run.status)) return nothing
       const events = yield* turns.events(caller, run.id, 0)
       if (Option.isNone(events)) return nothing
+      const { input } = yield* turns.get(caller, run.id)
       const beginning = yield* beginningOf(run, conversation)
-      return yield* Wire.response(tell({ caller, run, ...beginning, answered: [], events: events.value }))
+      return yield* Wire.response(
+        tell({ caller, run, input, ...beginning, answered: [], events: events.value })
+      )
     }),
     messages: Effect.fnUntraced(function* (caller: Caller, named: Find.Named) {
       const { conversation, turn } = yield* Find.required((yield* find(caller, named)).chat)
@@ -95,3 +92,14 @@ export const make = Effect.gen(function* () {
     })
   }
 })
+
+/** What can't be told of a turn that has begun. */
+const refused = <R>(
+  told: Effect.Effect<HttpServerResponse.HttpServerResponse, InvalidInput | NotFound | Unavailable, R>
+) =>
+  Effect.catchTags(told, {
+    InvalidInput: ({ error }) => Effect.succeed(problemResponse(400, {}, error)),
+    NotFound: () =>
+      Effect.succeed(problemResponse(404, {}, "the answer to this message is not there any more")),
+    Unavailable: () => Effect.succeed(problemResponse(503))
+  })

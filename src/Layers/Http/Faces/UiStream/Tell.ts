@@ -5,6 +5,7 @@ import type { StoredRun } from "../../../../Schemas/Run.ts"
 import { isEnd, type NumberedEvent } from "../../../../Schemas/RunEvent.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import type { ToolResult } from "../../../../Schemas/Tool.ts"
+import type { TurnInput } from "../../../../Schemas/TurnInput.ts"
 import { type Chunk, type Decisions, makeTelling } from "../../../../Schemas/UiStream/Chunks.ts"
 import type { Answered } from "../../../../Schemas/UiStream/Request.ts"
 import { Approvals } from "../../../../Services/Approvals.ts"
@@ -14,6 +15,8 @@ import { Runs } from "../../../../Services/Runs.ts"
 export interface Told {
   readonly caller: Caller
   readonly run: StoredRun
+  /** What the turn was asked. */
+  readonly input: TurnInput | null
   /** Of the message that is told; one that the client has already goes on. */
   readonly messageId: string
   /** What the message holds before what this turn tells. */
@@ -31,9 +34,9 @@ export const make = Effect.gen(function* () {
   const approvals = yield* Approvals
   const runs = yield* Runs
 
-  return ({ answered, before, caller, events, messageId, run }: Told) =>
+  return ({ answered, before, caller, events, input, messageId, run }: Told) =>
     Stream.suspend(() => {
-      const ofCaller = new Set(run.input?.tools.map(({ name }) => name))
+      const ofCaller = new Set(input?.tools.map(({ name }) => name))
       const telling = makeTelling({
         messageId,
         turnId: run.id,
