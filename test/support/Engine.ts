@@ -148,12 +148,15 @@ export const startNode = Effect.fnUntraced(function* (
 })
 
 /**
- * A node that executes tasks, and can die: nothing that it asks of the store from then on is answered, so it writes
+ * A node that executes tasks, or turns, and can die: nothing that it asks of the store from then on is answered, so it writes
  * and hands back nothing more. `model` answers its questions, and is told on which node.
  */
 export const startMortal = Effect.fnUntraced(function* (
   worker: string,
-  model: (request: InferenceRequest, die: Effect.Effect<never>) => Script
+  model: (request: InferenceRequest, die: Effect.Effect<never>) => Script,
+  executor: typeof Engine.layerTasks | typeof Engine.layerTurns = Engine.layerTasks,
+  /** It dies before it makes this call of the store. */
+  fatal?: string
 ) {
   const settings = { ...(yield* Settings), worker }
   let isDead = false
@@ -161,7 +164,10 @@ export const startMortal = Effect.fnUntraced(function* (
     isDead = true
   })
   const fate: Faults["Service"] = {
-    before: () => (isDead ? Effect.never : Effect.void),
+    before: (call) => {
+      isDead ||= call === fatal
+      return isDead ? Effect.never : Effect.void
+    },
     after: () => (isDead ? Effect.never : Effect.void)
   }
   const mortal = <I, S extends object>(port: Context.Key<I, S>) =>
@@ -169,7 +175,7 @@ export const startMortal = Effect.fnUntraced(function* (
       port,
       Effect.map(port, (service) => faulty(service, fate))
     )
-  const node = Engine.layerTasks.pipe(
+  const node = executor.pipe(
     Layer.provide(Engine.layer),
     Layer.provide(
       Layer.mergeAll(
