@@ -51,9 +51,9 @@ export class Turns extends Context.Service<
       conversation: StoredConversation,
       maximumBytes: number
     ) => Effect.Effect<ReadonlyArray<StoredMessage>, Unavailable>
-    /** As `Runs.cancel`. */
+    /** As `Runs.cancel`; a task is none. */
     readonly cancel: (caller: Caller, id: RunId) => Effect.Effect<void, NotFound | RunFinished | Unavailable>
-    /** As `Runs.events`. */
+    /** As `Runs.events`; a task is none. */
     readonly events: (
       caller: Caller,
       id: RunId,
@@ -73,11 +73,15 @@ export class Turns extends Context.Service<
       const repo = yield* RunRepo
       const runs = yield* Runs
 
+      const found = Effect.fnUntraced(function* (caller: Caller, id: RunId) {
+        const run = yield* access.visible(caller, "turn", yield* repo.find(id))
+        return run.turn === null ? yield* notFound("turn") : { run, turn: run.turn }
+      })
+
       return Turns.of({
         get: Effect.fnUntraced(function* (caller, id) {
-          const run = yield* access.visible(caller, "turn", yield* repo.find(id))
-          if (run.turn === null) return yield* notFound("turn")
-          const { conversationId, replyId } = run.turn
+          const { run, turn } = yield* found(caller, id)
+          const { conversationId, replyId } = turn
           const conversation = yield* conversations.find(conversationId)
           if (Option.isNone(conversation)) return yield* notFound("turn")
           const reply = yield* conversations.entry(conversationId, replyId)
@@ -96,8 +100,8 @@ export class Turns extends Context.Service<
           return { conversation, turn: Option.getOrNull(turn) }
         }),
         messages: ({ id }, maximumBytes) => conversations.history(id, maximumBytes),
-        cancel: (caller, id) => Effect.asVoid(runs.cancel(caller, id)),
-        events: runs.events
+        cancel: (caller, id) => Effect.andThen(found(caller, id), Effect.asVoid(runs.cancel(caller, id))),
+        events: (caller, id, after) => Effect.andThen(found(caller, id), runs.events(caller, id, after))
       })
     })
   )
