@@ -12,7 +12,9 @@ export const TurnInput = Schema.Struct({
   tools: Schema.Array(ToolDefinition),
   toolChoice: ToolChoice,
   format: Schema.NullOr(AnswerFormat),
-  sampling: Sampling
+  sampling: Sampling,
+  /** What answers of the caller's protocol repeat of the request: it is kept for that alone. */
+  echo: Schema.optionalKey(Schema.JsonObject)
 })
 export type TurnInput = typeof TurnInput.Type
 

@@ -3,18 +3,21 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import type { StoredConversation, StoredMessage } from "../Schemas/Conversation.ts"
 import { type NotFound, notFound, type RateLimited, type Unavailable } from "../Schemas/Errors.ts"
 import type { ConversationId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import type { RunFinished, StoredRun } from "../Schemas/Run.ts"
-import type { NumberedEvent } from "../Schemas/RunEvent.ts"
+import { endIdOf, endOf, type NumberedEvent } from "../Schemas/RunEvent.ts"
 import type { Caller } from "../Schemas/Token.ts"
 import type { TurnInput } from "../Schemas/TurnInput.ts"
 import { Access } from "./Access.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
+import { RunEventRepo } from "./RunEventRepo.ts"
 import { RunRepo } from "./RunRepo.ts"
 import { Runs } from "./Runs.ts"
+
+const batchesAtOnce = 100
 
 /** A chat turn with where it answers; `reply` is there once it has ended with one. */
 export interface TurnDetail {
@@ -63,6 +66,11 @@ export class Turns extends Context.Service<
       NotFound | RateLimited | Unavailable,
       Scope.Scope
     >
+    /**
+     * What a run told up to now, as far as it is kept, and its end if it was over as it is given; nothing where its events
+     * are forgotten.
+     */
+    readonly told: (run: StoredRun) => Stream.Stream<NumberedEvent, Unavailable>
   }
 >()("agentd/Services/Turns") {
   static readonly layer = Layer.effect(
@@ -70,6 +78,7 @@ export class Turns extends Context.Service<
     Effect.gen(function* () {
       const access = yield* Access
       const conversations = yield* ConversationRepo
+      const events = yield* RunEventRepo
       const repo = yield* RunRepo
       const runs = yield* Runs
 
@@ -101,7 +110,20 @@ export class Turns extends Context.Service<
         }),
         messages: ({ id }, maximumBytes) => conversations.history(id, maximumBytes),
         cancel: (caller, id) => Effect.andThen(found(caller, id), Effect.asVoid(runs.cancel(caller, id))),
-        events: (caller, id, after) => Effect.andThen(found(caller, id), runs.events(caller, id, after))
+        events: (caller, id, after) => Effect.andThen(found(caller, id), runs.events(caller, id, after)),
+        told: (run) =>
+          Stream.paginate(0, (after) =>
+            Effect.map(events.read(run.id, after, batchesAtOnce), (found) => {
+              const last = found.at(-1)
+              if (last !== undefined) return [found, Option.some(last.id)] as const
+              const end = endOf(run)
+              const isForgotten = after === 0
+              return [
+                end === undefined || isForgotten ? [] : [{ id: endIdOf(run, after), event: end }],
+                Option.none()
+              ] as const
+            })
+          )
       })
     })
   )

@@ -15,9 +15,9 @@ const silence = "silence"
 type Silence = typeof silence
 
 /** How the events of a stream are written. */
-export interface Framing {
+export interface Framing<A = NumberedEvent> {
   /** Of one event; may be nothing. */
-  readonly frame: (told: NumberedEvent) => string
+  readonly frame: (told: A) => string
   /** What a defect ends the stream with. It says nothing of the cause. */
   readonly broken: () => string
 }
@@ -71,9 +71,9 @@ const numbered = (after: number): Framing => {
 }
 
 /** The same as another protocol writes its events: each reading of the stream is framed anew. */
-export const framed = (
-  events: Stream.Stream<NumberedEvent>,
-  framing: () => Framing,
+export const framed = <A = NumberedEvent>(
+  events: Stream.Stream<A>,
+  framing: () => Framing<A>,
   context: Context.Context<never>
 ): Stream.Stream<Uint8Array> =>
   Stream.suspend(() => {
@@ -86,7 +86,7 @@ export const framed = (
     return Stream.unwrap(
       Effect.clockWith((clock) => {
         let heard: Heard["heard"] | undefined
-        const told = relayed<NumberedEvent, Silence>(
+        const told = relayed<A, Silence>(
           within(events, context),
           ({ say }) =>
             Effect.acquireRelease(
