@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import OpenAI from "openai"
 import { calls, layerScripted, makeGate, makeTenant, ScriptedModel, says } from "../../../support/Service.ts"
 import { dataOf, makeWeb } from "../../../support/Web.ts"
@@ -38,6 +40,13 @@ const failure = (promise: PromiseLike<unknown>): Effect.Effect<InstanceType<type
     }
     throw new Error("it was not refused")
   })
+
+/** Lets time go on until it is there: what waits for people looks for their decisions. */
+const inTime = Effect.fnUntraced(function* <A>(work: () => Promise<A>) {
+  const fiber = yield* Effect.forkChild(Effect.promise(work))
+  while (fiber.pollUnsafe() === undefined) yield* TestClock.adjust(50)
+  return yield* Fiber.join(fiber)
+})
 
 const hello = { model: "default", input: "hello" }
 
@@ -299,7 +308,7 @@ describe("POST /v1/responses", () => {
       const [other] = second.output
       assert(other?.type === "mcp_approval_request")
       assert.strictEqual(other.name, "recall")
-      const last = yield* Effect.promise(() =>
+      const last = yield* inTime(() =>
         client.responses.stream(answer(second.id, other.id, false)).finalResponse()
       )
       assert.strictEqual(last.id, `${asked.id}_3`)

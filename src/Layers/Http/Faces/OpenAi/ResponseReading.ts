@@ -1,5 +1,4 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { StoredMessage } from "../../../../Schemas/Conversation.ts"
@@ -11,6 +10,7 @@ import { makeResponseTold, type ResponseTold } from "../../../../Schemas/OpenAi/
 import { isTerminal, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { NumberedEvent } from "../../../../Schemas/RunEvent.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
+import { type CountedUsage, noUsage } from "../../../../Schemas/Usage.ts"
 import { type TurnDetail, Turns } from "../../../../Services/Turns.ts"
 import { Usage } from "../../../../Services/Usage.ts"
 
@@ -55,8 +55,9 @@ export const makeReading = Effect.gen(function* () {
     return fold
   })
 
-  /** Of what it took nobody may be told: then it is not said. */
-  const spent = (caller: Caller, run: StoredRun) => Effect.option(usage.ofRun(caller, run.id))
+  /** What the turn took, all legs together. */
+  const spent = (caller: Caller, run: StoredRun) =>
+    Effect.orElseSucceed(usage.ofRun(caller, run.id), (): CountedUsage => run.usage)
 
   const stateOf = Effect.fnUntraced(function* (caller: Caller, detail: TurnDetail, fold: ResponseTold) {
     const { run } = detail
@@ -70,7 +71,8 @@ export const makeReading = Effect.gen(function* () {
       output: fold.output(),
       end,
       endedAt: "at" in end && end.at !== null ? end.at : run.finishedAt,
-      usage: Option.getOrNull(yield* spent(caller, run))
+      // What a turn took is told where it ends, once.
+      usage: fold.question() === undefined ? yield* spent(caller, run) : noUsage
     } satisfies ResponseState
   })
 
@@ -98,10 +100,7 @@ const forgotten = Effect.fnUntraced(function* <E, R>(
   caller: Caller,
   key: ResponseKey,
   detail: TurnDetail,
-  spent: (
-    caller: Caller,
-    run: StoredRun
-  ) => Effect.Effect<Option.Option<NonNullable<ResponseState["usage"]>>, E, R>
+  spent: (caller: Caller, run: StoredRun) => Effect.Effect<CountedUsage, E, R>
 ) {
   const { reply, run } = detail
   const status: ResponseState["status"] =
@@ -116,7 +115,7 @@ const forgotten = Effect.fnUntraced(function* <E, R>(
           ? undefined
           : { status, code: run.errorCode ?? "failed", error: run.error ?? "it failed" },
       endedAt: run.finishedAt,
-      usage: Option.getOrNull(yield* spent(caller, run))
+      usage: yield* spent(caller, run)
     } satisfies ResponseState
   }
 })
