@@ -11,7 +11,7 @@ import { type Heard, whenSilent } from "../../Services/Silence.ts"
 
 const silenceMillis = 10_000
 const comment = ":\n\n"
-const silence = "silence"
+const silence = Symbol("silence")
 type Silence = typeof silence
 
 /** How the events of a stream are written. */

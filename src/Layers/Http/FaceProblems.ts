@@ -69,7 +69,8 @@ const forms: ReadonlyArray<Form> = [
   {
     place: /^\/+(a|%[46]1)(p|%[57]0)(i|%[46]9)\/+(u|%[57]5)(i|%[46]9)([/?;#]|$)/iu,
     // What `useChat` shows as its error is the body as it is.
-    response: ({ error, headers, status }) => HttpServerResponse.text(error, { status, headers })
+    response: ({ error, headers: { "content-type": _, ...headers }, status }) =>
+      HttpServerResponse.text(error, { status, headers })
   },
   {
     place: /^\/+(m|%[46]d)(c|%[46]3)(p|%[57]0)([/?;#]|$)/iu,

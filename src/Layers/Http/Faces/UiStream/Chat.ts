@@ -2,7 +2,6 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import type { StoredConversation } from "../../../../Schemas/Conversation.ts"
-import type { InvalidInput, NotFound, Unavailable } from "../../../../Schemas/Errors.ts"
 import { isTerminal, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { isOfResults, toUiMessages } from "../../../../Schemas/UiStream/Messages.ts"
@@ -49,18 +48,25 @@ export const make = Effect.gen(function* () {
             ? { messageId: last.id, answered: last.answered }
             : { messageId: run.turn?.replyId ?? "", answered: [] }
         return yield* Wire.response(tell({ ...turn, ...going, run, input, before: [] }))
-      }).pipe(refused),
+      }).pipe(
+        Effect.catchTags({
+          InvalidInput: ({ error }) => Effect.succeed(problemResponse(400, {}, error)),
+          NotFound: () =>
+            Effect.succeed(problemResponse(404, {}, "the answer to this message is not there any more")),
+          Unavailable: () => Effect.succeed(problemResponse(503))
+        })
+      ),
     /** What is under way, from the beginning of its message; no content where nothing is. */
     resume: Effect.fnUntraced(function* (caller: Caller, named: Find.Named) {
       const { chat } = yield* find(caller, named)
       if (Find.isConversation(named.chat)) yield* Find.required(chat)
       // A page may ask for a chat that it is about to begin.
       if (Option.isNone(chat)) return nothing
-      const { conversation, turn: run } = chat.value
-      if (run === null || isTerminal(run.status)) return nothing
-      const events = yield* turns.events(caller, run.id, 0)
+      const { conversation, turn } = chat.value
+      if (turn === null || isTerminal(turn.status)) return nothing
+      const events = yield* turns.events(caller, turn.id, 0)
       if (Option.isNone(events)) return nothing
-      const { input } = yield* turns.get(caller, run.id)
+      const { input, run } = yield* turns.get(caller, turn.id)
       const beginning = yield* beginningOf(run, conversation)
       return yield* Wire.response(
         tell({ caller, run, input, ...beginning, answered: [], events: events.value })
@@ -92,14 +98,3 @@ export const make = Effect.gen(function* () {
     })
   }
 })
-
-/** What can't be told of a turn that has begun. */
-const refused = <R>(
-  told: Effect.Effect<HttpServerResponse.HttpServerResponse, InvalidInput | NotFound | Unavailable, R>
-) =>
-  Effect.catchTags(told, {
-    InvalidInput: ({ error }) => Effect.succeed(problemResponse(400, {}, error)),
-    NotFound: () =>
-      Effect.succeed(problemResponse(404, {}, "the answer to this message is not there any more")),
-    Unavailable: () => Effect.succeed(problemResponse(503))
-  })

@@ -15,7 +15,7 @@ import { Runs } from "../../../../Services/Runs.ts"
 export interface Told {
   readonly caller: Caller
   readonly run: StoredRun
-  /** What the turn was asked. */
+  /** What it was asked beside its conversation. */
   readonly input: TurnInput | null
   /** Of the message that is told; one that the client has already goes on. */
   readonly messageId: string
