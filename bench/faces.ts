@@ -9,7 +9,7 @@
  * then does a turn of our own chat, and these sources use the faces once, one after the other. A line has medians; a ratio is
  * the median of those of the pairs. Exit code 1 where CPU to the start, or the memory at rest, is 5 % more.
  */
-import { execFileSync, spawn } from "node:child_process"
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { cpSync, rmSync, symlinkSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -85,6 +85,11 @@ const makeSide = async (server: string, folder: string) => {
 }
 type Side = Awaited<ReturnType<typeof makeSide>>
 
+const children = new Set<ChildProcess>()
+removedAtTheEnd(() => {
+  for (const child of children) child.kill("SIGKILL")
+})
+
 const start = async ({ env, folder }: Side) => {
   const from = performance.now()
   const child = spawn(process.execPath, wordsOf("start"), {
@@ -94,9 +99,10 @@ const start = async ({ env, folder }: Side) => {
   })
   const ended = new Promise((done) => child.once("exit", done))
   const { pid = 0 } = child
-  const kill = removedAtTheEnd(() => child.kill("SIGKILL"))
+  children.add(child)
   const stop = () => {
-    kill()
+    children.delete(child)
+    child.kill("SIGKILL")
     return ended
   }
   let said = ""

@@ -50,10 +50,11 @@ const providers: Record<string, (who: (typeof asked)["aimock"]) => LanguageModel
 }
 
 for (const [provider, modelOf] of Object.entries(providers)) {
-  for (const who of ["aimock"] as const) {
+  for (const who of ["aimock", "agentd"] as const) {
     describe(`${provider} with ${who}`, () => {
       for (const { expected, name, notAimocksResponses, talk } of talks) {
         if (notAimocksResponses !== undefined && who === "aimock" && provider.endsWith("responses")) continue
+        if (provider.endsWith("responses") && who === "agentd") continue
         for (const [way, isStreamed] of [
           ["generateText", false],
           ["streamText", true]
