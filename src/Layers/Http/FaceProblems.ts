@@ -16,7 +16,7 @@ export const inItsForm = (
   const { error } = JSON.parse(new TextDecoder().decode(response.body.body))
   // What the face says itself has its form already.
   if (typeof error !== "string") return response
-  const { "content-length": _, ...headers } = response.headers
+  const { "content-length": _, "content-type": __, ...headers } = response.headers
   return form.response({ code, error, status: response.status, headers })
 }
 
