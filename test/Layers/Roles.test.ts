@@ -52,7 +52,7 @@ const isOpen = ({ id }: Operation) => id.startsWith("system.")
 const refusedCredential = (operation: Operation) => (isOpen(operation) ? undefined : unauthenticated)
 
 const outside = (operation: Operation): Refusal | undefined => {
-  if (operation.ids.some((field) => /^(query|body) workspaceId$/.test(field))) return forbidden
+  if (operation.ids.some((field) => /^(query|body) workspaceId$|^header /.test(field))) return forbidden
   return operation.ids.some((field) => field.startsWith("path ")) ? notFound : undefined
 }
 
@@ -152,7 +152,10 @@ describe("each role at each endpoint", () => {
         for (const who of everyRole) {
           const expected = roles[who](operation)
           if (expected === undefined) continue
-          const answer = yield* send(operation.method, path, { headers: headers[who], ...sent })
+          const answer = yield* send(operation.method, path, {
+            ...sent,
+            headers: { ...sent.headers, ...headers[who] }
+          })
           isRefused(answer, expected, who)
         }
         assert.deepStrictEqual(yield* Effect.forEach([other, mine], snapshot), before)
@@ -168,7 +171,10 @@ describe("each role at each endpoint", () => {
             yield* send("POST", `/api/runs/${ids.run}/cancel`, { token: mine.token })
           }
           const { path, ...sent } = requestOf(operation, ids)
-          const answer = yield* send(operation.method, path, { headers: headers[who], ...sent })
+          const answer = yield* send(operation.method, path, {
+            ...sent,
+            headers: { ...sent.headers, ...headers[who] }
+          })
           assert.isBelow(answer.status, 300, answer.text)
         }).pipe(Effect.provide(layerOffline()))
       )
@@ -182,7 +188,8 @@ describe("each role at each endpoint", () => {
         const operation = operations.find((one) => one.id === id)
         assert.isDefined(operation)
         const { path, ...sent } = requestOf(operation, ids, { idField, id: ids.providerKey ?? "" })
-        const as = (who: Role) => send(operation.method, path, { headers: headers[who], ...sent })
+        const as = (who: Role) =>
+          send(operation.method, path, { ...sent, headers: { ...sent.headers, ...headers[who] } })
         isRefused(yield* as("a member"), forbidden, "a member")
         assert.isBelow((yield* as("an owner")).status, 300)
       }).pipe(Effect.provide(layerOffline()))

@@ -11,6 +11,7 @@ import {
   requestOf
 } from "../support/Operations.ts"
 import { layerOffline } from "../support/Service.ts"
+import type { Answer } from "../support/Web.ts"
 
 /** Endpoints that take no id: nothing of another tenant can be named in them. */
 const withoutIds = [
@@ -31,12 +32,23 @@ const ofRequest: ReadonlySet<string> = new Set(["x-request-id", "ratelimit"])
 const sees = {
   workspaceId: [403, "forbidden", "workspaceId: you are not a member of this workspace"],
   reference: [400, "invalid_input", "does not exist in this workspace"],
-  path: [404, "not_found", "not found"]
+  path: [404, "not_found", "not found"],
+  agent: [404, "not_found", "there is no"]
 } as const
 
 const expectedOf = (idField: string) => {
   const [where, name] = idField.split(" ")
-  return where === "path" ? sees.path : name === "workspaceId" ? sees.workspaceId : sees.reference
+  if (where === "header" || name === "workspaceId") return sees.workspaceId
+  // Faces find an agent by its id or its name.
+  if (idField === "path agentId" || idField === "path model") return sees.agent
+  return where === "path" ? sees.path : sees.reference
+}
+
+/** As we say it, as OpenAI does, and as the AI SDK takes it. */
+const sentenceOf = ({ body, headers, text }: Answer) => {
+  if (headers.get("content-type")?.startsWith("text/plain") === true) return text
+  const { error } = body as { readonly error: string | { readonly message: string } }
+  return typeof error === "string" ? error : error.message
 }
 
 type World = Effect.Success<typeof makeWorld>
@@ -81,7 +93,7 @@ describe("tenancy", () => {
           for (const answer of refused) {
             assert.strictEqual(answer.status, status, `${idField} ${answer.text}`)
             assert.strictEqual(answer.headers.get("x-error-code"), code)
-            assert.include((answer.body as { error: string }).error, sentence)
+            assert.include(sentenceOf(answer), sentence)
           }
           const [ofForeign, ofAbsent] = refused.map(({ headers, text }) => ({
             text,

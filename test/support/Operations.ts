@@ -13,12 +13,19 @@ export interface Operation {
   readonly id: string
   readonly method: string
   readonly path: string
-  /** The ids that it takes, such as `path id`, `query workspaceId` and `body agentId`. */
+  /** The ids that it takes, such as `path id`, `query workspaceId`, `body agentId` and `header x-workspace-id`. */
   readonly ids: ReadonlyArray<string>
 }
 
 /** `providerId` names an entry of the registry of providers, which is no tenant's. */
-const isId = (name: string) => /^id$|Ids?$/.test(name) && name !== "providerId"
+const isId = (name: string) => (/^id$|Ids?$/.test(name) && name !== "providerId") || name in faceFields
+
+/** What faces call an id, and what it is of. */
+const faceFields: Readonly<Record<string, string>> = {
+  "x-workspace-id": "workspace",
+  chat: "conversation",
+  model: "agent"
+}
 
 const document = JSON.parse(JSON.stringify(OpenApi.fromApi(Api)))
 
@@ -101,6 +108,7 @@ const kinds: Readonly<Record<string, string>> = {
   cronJobs: "cronJob",
   connectors: "connector",
   chat: "conversation",
+  openAi: "response",
   memory: "memory",
   runs: "run",
   approvals: "approval",
@@ -117,7 +125,9 @@ export const kindOf = ({ id }: Operation): string =>
 
 /** What an id field of the name means: `connectorIds` are connectors, `id` what the endpoint is about. */
 export const kindOfField = (operation: Operation, name: string) =>
-  name === "id" ? kindOf(operation) : name.replace(/^defaultP/, "p").replace(/Ids?$/, "")
+  name === "id"
+    ? kindOf(operation)
+    : (faceFields[name] ?? name.replace(/^defaultP/, "p").replace(/Ids?$/, ""))
 
 /**
  * What a tenant reads: all but the events, which come until a run is over, what everybody is told, and what faces show of
@@ -156,6 +166,7 @@ export const makeWorld = Effect.gen(function* () {
       run: run.id,
       approval: approval.id,
       conversation: /"conversationId":"(\w+)"/.exec(chat.text)?.[1] ?? "",
+      response: `resp_${/"turnId":"[a-z]+_(\w+)"/.exec(chat.text)?.[1]}`,
       agent: yield* create("/api/agents", { name: "a" }),
       cronJob: yield* create("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" }),
       connector: yield* create("/api/connectors", { type: "custom" }),
@@ -206,13 +217,15 @@ export const requestOf = (
   const path = operation.path.replace(/\{(\w+)\}/g, (_, field) => encodeURIComponent(valueAt("path", field)))
   const query = new URLSearchParams()
   const json: Json = { ...bodies[operation.id] }
+  const headers: Record<string, string> = {}
   for (const own of operation.ids) {
     const [place = "", field = ""] = own.split(" ")
     const isNeeded = own === idField || field === "workspaceId"
+    if (place === "header") headers[field] = valueAt(place, field)
     if (place === "query" && isNeeded) query.set(field, valueAt("query", field))
     if (place === "body" && isNeeded) {
       json[field] = field.endsWith("Ids") ? [valueAt("body", field)] : valueAt("body", field)
     }
   }
-  return { path: `${path}?${query}`, ...(operation.id in bodies && { json }) }
+  return { path: `${path}?${query}`, headers, ...(operation.id in bodies && { json }) }
 }
