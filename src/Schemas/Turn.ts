@@ -1,6 +1,7 @@
+import * as Schema from "effect/Schema"
 import type { StoredAgent } from "./Agent.ts"
 import { type Message, type SendMessage, type StoredConversation, titleOf } from "./Conversation.ts"
-import type { ConversationId, MessageId, RunId, UserId } from "./Ids.ts"
+import { type ConversationId, MessageId, type RunId, type UserId } from "./Ids.ts"
 import type { PromptMessage } from "./Inference.ts"
 import { resolvePolicy } from "./Policy.ts"
 import { type NewRun, newRun } from "./Run.ts"
@@ -14,7 +15,12 @@ export interface SendTurn extends Omit<SendMessage, "content"> {
   readonly given?: TurnInput | undefined
   /** What the model is shown of it in place of its content: results of the caller's tools, and a message. */
   readonly parts?: ReadonlyArray<PromptMessage> | undefined
-  /** What the client calls a conversation that this begins. */
+  /**
+   * Which message of `conversationId` it follows: where that is the last, and none is answered, in its place; else, or
+   * with `isHidden` or `chatId`, in a new conversation of the sender's with all up to that message.
+   */
+  readonly after?: MessageId | undefined
+  /** What the client calls the conversation, 1 to 255 characters: the sender's of that name, or a new one. */
   readonly chatId?: string | undefined
   /** A message of the conversation that this comes in the place of: it and all behind it are removed, by its owner alone. */
   readonly replacing?: MessageId | undefined
@@ -22,12 +28,32 @@ export interface SendTurn extends Omit<SendMessage, "content"> {
   readonly isHidden?: boolean | undefined
 }
 
+/** The place in which a message was to begin was taken behind the look at it: it is looked for again. */
+export class PlaceTaken extends Schema.TaggedError<PlaceTaken>()("PlaceTaken", {}) {}
+
+/** A message that another one follows, in the conversation as it was seen. */
+export interface Followed {
+  readonly conversationId: ConversationId
+  readonly messageId: MessageId
+  readonly updatedAt: Date
+}
+
+/** How much of a conversation a new one begins with: the newest messages up to the one that is followed. */
+export const mostCopied = 1_000
+export const mostCopiedBytes = 8 * 1024 * 1024
+
+/** The id of a copied message, by its place: of the new message's own id, which is as random without its end. */
+export const copiedId = (messageId: MessageId, place: number): MessageId =>
+  MessageId.make(`${messageId.slice(0, -3)}${String(place).padStart(3, "0")}`)
+
 /** What is stored of a message that was sent, all of it or nothing, and what is told of it first. */
 export interface NewTurn {
   readonly conversation: Omit<StoredConversation, "agent">
   readonly message: Message
   /** What the model is shown of the message, if not its content. */
   readonly parts: ReadonlyArray<PromptMessage> | null
+  /** What it follows, if that is said: the last message of its conversation, or what a new one is a copy up to. */
+  readonly after: Followed | null
   readonly run: NewRun
   readonly first: NumberedEvent
 }
@@ -39,6 +65,8 @@ export interface NewTurn {
 export const newTurn = (given: {
   readonly input: SendTurn
   readonly existing: StoredConversation | null
+  /** What a new conversation is a copy of, up to the message that `input.after` names. */
+  readonly copied?: StoredConversation | null
   readonly agent: Pick<StoredAgent, "id" | "policy"> | null
   readonly sender: UserId
   readonly ids: {
@@ -51,14 +79,14 @@ export const newTurn = (given: {
   readonly at: Date
   readonly traceparent?: string | null
 }): NewTurn => {
-  const { agent, at, existing, ids, input } = given
+  const { agent, at, copied = null, existing, ids, input } = given
   const message: Message = { id: ids.message, role: "USER", content: input.content, createdAt: at }
   const conversation = {
     ...(existing ?? {
       id: ids.conversation,
       workspaceId: input.workspaceId,
-      projectId: input.projectId ?? null,
-      title: titleOf(input.content),
+      projectId: copied === null ? (input.projectId ?? null) : copied.projectId,
+      title: copied === null ? titleOf(input.content) : copied.title,
       ownerId: given.sender,
       chatId: input.chatId ?? null,
       isHidden: input.isHidden ?? false,
@@ -94,5 +122,10 @@ export const newTurn = (given: {
       }
     }
   }
-  return { conversation, message, parts: input.parts ?? null, run, first }
+  const followed = existing ?? copied
+  const after =
+    input.after === undefined || followed === null
+      ? null
+      : { conversationId: followed.id, messageId: input.after, updatedAt: followed.updatedAt }
+  return { conversation, message, parts: input.parts ?? null, after, run, first }
 }

@@ -25,8 +25,9 @@ import {
 } from "../Schemas/Errors.ts"
 import type { ConversationId, MessageId, ProjectId, RunId, WorkspaceId } from "../Schemas/Ids.ts"
 import { isEnd, type NumberedEvent } from "../Schemas/RunEvent.ts"
+import { textProblem } from "../Schemas/Text.ts"
 import type { Caller } from "../Schemas/Token.ts"
-import { type NewTurn, newTurn, type SendTurn } from "../Schemas/Turn.ts"
+import { type NewTurn, newTurn, PlaceTaken, type SendTurn } from "../Schemas/Turn.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
@@ -123,12 +124,13 @@ export class Chat extends Context.Service<
       const resolve = yield* makeResolve
       const store = yield* makeStore
 
-      const send = Effect.fnUntraced(function* (user: User, input: SendTurn) {
+      const send = Effect.fnUntraced(function* (user: User, input: SendTurn, isCopied: boolean) {
         yield* access.member(user, input.workspaceId)
         const { agent, existing } = yield* resolve(user, input)
         const turn = newTurn({
           input,
-          existing,
+          existing: isCopied ? null : existing,
+          copied: isCopied ? existing : null,
           agent,
           sender: user.id,
           ids: {
@@ -144,7 +146,7 @@ export class Chat extends Context.Service<
         const follow = (after: number) => runEvents.follow(run.id, after)
         const live = yield* LiveEvents.make
         yield* live.offer(first)
-        const how = { existing, replacing: input.replacing }
+        const how = { existing: isCopied ? null : existing, replacing: input.replacing }
         const isHere = yield* engine.submit(run, (start) => store(turn, { ...how, start }), live)
         yield* RequestFacts.tell({ turnId: run.id })
         yield* Telemetry.annotate(() => ({ "agentd.run.id": run.id }))
@@ -154,7 +156,13 @@ export class Chat extends Context.Service<
       return Chat.of({
         // A client that leaves between the claim and the start of the turn must not leave it claimed.
         send: (caller, input) => {
-          const sent = send(caller, input).pipe(
+          const isApart = input.after !== undefined && (input.isHidden === true || input.chatId !== undefined)
+          const sent = send(caller, input, isApart).pipe(
+            Effect.catchTag("PlaceTaken", () => send(caller, input, input.after !== undefined)),
+            Effect.catchTag(
+              "PlaceTaken",
+              () => new ConversationBusy({ error: "chatId: another conversation is called so" })
+            ),
             // A conversation whose agent was just deleted goes on without one.
             Effect.retry({
               times: 1,
@@ -209,11 +217,24 @@ const makeMessagesOf = Effect.gen(function* () {
 /** The conversation that a message names, and the agent that answers it: both may receive it now. */
 const makeResolve = Effect.gen(function* () {
   const agents = yield* AgentRepo
+  const conversations = yield* ConversationRepo
   const references = yield* References
+
+  const called = Effect.fnUntraced(function* (
+    { id: ownerId }: User,
+    { workspaceId }: SendTurn,
+    chatId: string
+  ) {
+    const problem = textProblem(chatId, 1, 255)
+    if (problem !== undefined) return yield* new InvalidInput({ error: `chatId: ${problem}` })
+    return Option.getOrNull(yield* conversations.findChat({ workspaceId, ownerId, chatId }))
+  })
 
   return Effect.fnUntraced(function* (user: User, input: SendTurn) {
     const resolved = yield* references.resolve(input.workspaceId, input)
-    const existing = resolved.conversation
+    const { chatId } = input
+    const existing =
+      resolved.conversation ?? (chatId === undefined ? null : yield* called(user, input, chatId))
     if (existing !== null && (input.projectId ?? existing.projectId) !== existing.projectId) {
       return yield* new InvalidInput({ error: "projectId: is not the project of this conversation" })
     }
@@ -252,6 +273,12 @@ const makeStore = Effect.gen(function* () {
           )
         )
     if (Option.isSome(begun)) return begun.value
+    const { after, conversation } = turn
+    if (existing === null && after !== null) {
+      const source = yield* conversations.entry(after.conversationId, after.messageId)
+      if (Option.isNone(source)) return yield* unknownReference("conversationId")
+    }
+    if (existing === null ? conversation.chatId !== null : after !== null) return yield* new PlaceTaken()
     // It can't begin also where the conversation was deleted behind the check.
     if (Option.isNone(yield* conversations.find(turn.conversation.id))) {
       return yield* unknownReference("conversationId")

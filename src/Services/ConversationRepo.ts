@@ -106,8 +106,10 @@ export class ConversationRepo extends Context.Service<
     /**
      * Stores a message and the turn that answers it, with a new conversation (`isNew`) or in the one of that id, all of
      * it or nothing; `updatedAt` and an agent that is named become the conversation's. Answers as `RunRepo.insert`
-     * does, by which `start` and `mostPending` are told; none where another turn answers, or the conversation is gone.
-     * One of several at the same time wins.
+     * does, by which `start` and `mostPending` are told; none where another turn answers, the conversation is gone, its
+     * owner's client calls another one so, or what the message follows (`after`) is not the last. One of several at the
+     * same time wins. A new conversation that follows a message begins with copies of the newest messages up to that one,
+     * 1,000 and 8 MiB (and one more) at most, with what models are shown of them; none where that is gone.
      */
     readonly begin: (
       turn: NewTurn,
@@ -120,6 +122,12 @@ export class ConversationRepo extends Context.Service<
       Option.Option<boolean>,
       BudgetExceeded | PlanLimitExceeded | ReferenceGone | Unavailable
     >
+    /**
+     * Removes up to `limit` hidden conversations to which nothing was added since, with their messages and turns, the
+     * oldest first: of how many. None in which a turn answers. Waits for nobody: what somebody just writes is left for
+     * another time.
+     */
+    readonly forgetHidden: (before: Date, limit: number) => Effect.Effect<number, Unavailable>
     /**
      * Makes `turnId` the one that answers, until that run is over. False when another turn answers, or the
      * conversation is gone. One of several at the same time wins.

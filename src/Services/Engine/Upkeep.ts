@@ -3,6 +3,7 @@ import * as Metric from "effect/Metric"
 import { ApprovalRepo } from "../ApprovalRepo.ts"
 import { AuditRepo } from "../AuditRepo.ts"
 import { BudgetRepo } from "../BudgetRepo.ts"
+import { ConversationRepo } from "../ConversationRepo.ts"
 import { CronFireRepo } from "../CronFireRepo.ts"
 import { IdempotencyRepo } from "../IdempotencyRepo.ts"
 import * as Metrics from "../Metrics.ts"
@@ -22,6 +23,8 @@ const buryAtOnce = 100
 const pruneAtOnce = 200
 /** So long after their end tokens can still be told of. */
 const endedTokenMillis = 30 * 86_400_000
+/** Each with its messages and turns. */
+const hiddenAtOnce = 50
 const forgetAtOnce = 1000
 const snapshotMillis = 60_000
 /** A snapshot that is held for longer is told of: old versions of rows fill the disk meanwhile. */
@@ -31,6 +34,7 @@ const oldSnapshotSeconds = 900
 export const start = Effect.gen(function* () {
   const approvals = yield* ApprovalRepo
   const budgets = yield* BudgetRepo
+  const conversations = yield* ConversationRepo
   const fires = yield* CronFireRepo
   const repo = yield* RunRepo
   const tokens = yield* TokenRepo
@@ -38,7 +42,7 @@ export const start = Effect.gen(function* () {
   const keys = yield* IdempotencyRepo
   const usage = yield* UsageRepo
   const signals = yield* Signals
-  const { auditMillis, eventMillis, journalMillis, runMillis } = yield* Settings
+  const { auditMillis, eventMillis, idempotencyMillis, journalMillis, runMillis } = yield* Settings
   // By the clock of the store, as leases and approvals: that of a node may be wrong.
   const prune = Effect.flatMap(fires.now, (at) => {
     const [eventsBefore, journalsBefore] = [ago(at, eventMillis), ago(at, journalMillis)]
@@ -50,6 +54,9 @@ export const start = Effect.gen(function* () {
   })
   const pruneTokens = Effect.flatMap(fires.now, (at) =>
     inBatches(tokens.prune(ago(at, endedTokenMillis), pruneAtOnce), pruneAtOnce)
+  )
+  const forgetHidden = Effect.flatMap(fires.now, (at) =>
+    inBatches(conversations.forgetHidden(ago(at, idempotencyMillis), hiddenAtOnce), hiddenAtOnce)
   )
   const forget = Effect.flatMap(fires.now, (at) =>
     inBatches(audit.prune(ago(at, auditMillis), forgetAtOnce), forgetAtOnce)
@@ -67,6 +74,7 @@ export const start = Effect.gen(function* () {
     "what calls held of budgets is not counted as lost"
   )
   yield* regularly(prune, pruneMillis, "old runs not pruned")
+  yield* regularly(forgetHidden, pruneMillis, "old conversations that no list shows not forgotten")
   yield* regularly(pruneTokens, pruneMillis, "old tokens not pruned")
   const pruneKeys = inBatches(keys.prune(pruneAtOnce), pruneAtOnce)
   yield* regularly(pruneKeys, pruneMillis, "expired idempotency keys not forgotten")

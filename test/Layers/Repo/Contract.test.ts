@@ -8,6 +8,7 @@ import * as AuditRepo from "../../contract/AuditRepo.ts"
 import * as BudgetRepo from "../../contract/BudgetRepo.ts"
 import * as ConnectorRepo from "../../contract/ConnectorRepo.ts"
 import * as ConversationBegin from "../../contract/ConversationBegin.ts"
+import * as ConversationChats from "../../contract/ConversationChats.ts"
 import * as ConversationRepo from "../../contract/ConversationRepo.ts"
 import * as ConversationTurns from "../../contract/ConversationTurns.ts"
 import * as CronBackfillRepo from "../../contract/CronBackfillRepo.ts"
@@ -77,7 +78,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
   CronBackfillRepo: [CronBackfillRepo],
   CronFireRepo: [CronFireRepo, CronLedger],
   ConnectorRepo: [ConnectorRepo, WebhookHappenings],
-  ConversationRepo: [ConversationRepo, ConversationBegin, ConversationTurns, NewestFirst],
+  ConversationRepo: [ConversationRepo, ConversationBegin, ConversationChats, ConversationTurns, NewestFirst],
   RunRepo: [
     RunRepo,
     RunClaims,

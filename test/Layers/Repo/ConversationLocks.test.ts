@@ -42,7 +42,7 @@ const beginOf = Effect.fnUntraced(function* (conversation: StoredConversation, r
   const message = yield* newMessage().pipe(Effect.provide(Ids.layer))
   const first: NumberedEvent = { id: 1, event: thinking }
   const begun = yield* (yield* ConversationRepo).begin(
-    { conversation, message, parts: null, run, first },
+    { conversation, message, after: null, parts: null, run, first },
     { isNew: false, start: { worker: "w", leaseMillis: minute, perWorkspace: 1_000 } }
   )
   return Option.getOrElse(begun, () => false)

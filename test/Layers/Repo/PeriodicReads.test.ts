@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import { ApprovalRepo } from "../../../src/Services/ApprovalRepo.ts"
 import { AuditRepo } from "../../../src/Services/AuditRepo.ts"
 import { BudgetRepo } from "../../../src/Services/BudgetRepo.ts"
+import { ConversationRepo } from "../../../src/Services/ConversationRepo.ts"
 import { CronBackfillRepo } from "../../../src/Services/CronBackfillRepo.ts"
 import { CronFireRepo } from "../../../src/Services/CronFireRepo.ts"
 import { IdempotencyRepo } from "../../../src/Services/IdempotencyRepo.ts"
@@ -60,6 +61,9 @@ const seed = Effect.gen(function* () {
   yield* sql`
     insert into idempotency_keys (id, user_id, request, created_at, expires_at)
     select 'k' || n, 'u', 'r', now(), now() + interval '1 day' from ${each}`
+  yield* sql`
+    insert into conversations (id, workspace_id, title, owner_id, created_at, updated_at, is_hidden)
+    select 'conv_' || n, 'w', 't', 'u', now(), now(), n % 2 = 0 from ${each}`
   yield* sql`
     insert into budget_reservations (run_id, epoch, workspace_id, tokens, cost_nanos, made_at)
     select 'run_' || n, 1, 'w', 1, 1, now() + interval '1 hour' from ${each}`
@@ -122,6 +126,10 @@ const suite = () =>
       {
         what: "for what calls hold of budgets that are over",
         call: Effect.flatMap(BudgetRepo, (repo) => repo.bury(100))
+      },
+      {
+        what: "for hidden conversations that are forgotten",
+        call: Effect.flatMap(ConversationRepo, (repo) => repo.forgetHidden(longAgo, 50))
       },
       { what: "for tokens", call: Effect.flatMap(TokenRepo, (repo) => repo.prune(longAgo, 200)) },
       {

@@ -22,6 +22,17 @@ export const layer = Layer.effect(
       return { ...conversation, agent: agent ? { id: agent.id, name: agent.name } : null }
     }
 
+    /** With its messages and turns: which those were. */
+    const remove = (id: string) => {
+      conversations.delete(id)
+      for (const message of messages.get(id) ?? []) traces.delete(message.id)
+      messages.delete(id)
+      turns.delete(id)
+      const told = Array.from(runs.values()).filter((run) => run.turn?.conversationId === id)
+      for (const run of told) removeRun(tables, run.id)
+      return told
+    }
+
     return guard(
       ConversationRepo.of({
         ...Begin.make(tables),
@@ -66,15 +77,19 @@ export const layer = Layer.effect(
           }),
         remove: (id) =>
           Effect.suspend(() => {
-            if (!conversations.delete(id)) return Effect.succeedNone
-            for (const message of messages.get(id) ?? []) traces.delete(message.id)
-            messages.delete(id)
-            const told = Array.from(runs.values()).filter((run) => run.turn?.conversationId === id)
-            for (const run of told) removeRun(tables, run.id)
-            const ended = told.filter(({ status }) => !isTerminal(status)).length
+            if (!conversations.has(id)) return Effect.succeedNone
             const turnId = turns.get(id) ?? null
-            turns.delete(id)
+            const ended = remove(id).filter(({ status }) => !isTerminal(status)).length
             return Effect.as(Metrics.countEnds("turn", "CANCELLED", ended), Option.some({ turnId }))
+          }),
+        forgetHidden: (before, limit) =>
+          Effect.sync(() => {
+            const old = Array.from(conversations.values())
+              .filter(({ id, isHidden, updatedAt }) => isHidden && updatedAt < before && !turns.has(id))
+              .sort(inOrder("updatedAt"))
+              .slice(0, limit)
+            for (const { id } of old) remove(id)
+            return old.length
           }),
         claimTurn: (id, turnId) =>
           Effect.sync(() => {

@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Message } from "../../../../Schemas/Conversation.ts"
+import type { Message, StoredMessage } from "../../../../Schemas/Conversation.ts"
 import { ReferenceGone } from "../../../../Schemas/Errors.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import { batchOf, isOver } from "../Slices.ts"
@@ -9,6 +9,25 @@ import type { Tables } from "../Store.ts"
 const mostHistory = 1000
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).length
+
+/** The newest of some messages with what models are shown of them, as many as fit, and one more. */
+export const newestWithin = (
+  { traces }: Pick<Tables, "traces">,
+  said: ReadonlyArray<Message>,
+  maximumBytes: number
+): ReadonlyArray<StoredMessage> => {
+  let size = 0
+  const newest = said.toReversed().map((message) => ({
+    ...message,
+    parts: traces.get(message.id)?.parts ?? null
+  }))
+  const fitting = newest.filter(({ content, parts }) => {
+    const fits = size < maximumBytes
+    size += bytesOf(content) + (parts === null ? 0 : bytesOf(JSON.stringify(parts)))
+    return fits
+  })
+  return fitting.reverse()
+}
 
 /** The messages of a conversation. */
 export const make = ({
@@ -53,19 +72,7 @@ export const make = ({
         return { rows, next: rows.length < asked.length ? first + rows.length - 1 : null }
       }),
     history: (id, maximumBytes) =>
-      Effect.sync(() => {
-        let size = 0
-        const newest = (messages.get(id) ?? [])
-          .slice(-mostHistory)
-          .reverse()
-          .map((message) => ({ ...message, parts: traces.get(message.id)?.parts ?? null }))
-        const fitting = newest.filter(({ content, parts }) => {
-          const fits = size < maximumBytes
-          size += bytesOf(content) + (parts === null ? 0 : bytesOf(JSON.stringify(parts)))
-          return fits
-        })
-        return fitting.reverse()
-      }),
+      Effect.sync(() => newestWithin({ traces }, (messages.get(id) ?? []).slice(-mostHistory), maximumBytes)),
     entry: (id, messageId) =>
       Effect.sync(() => {
         const found = messages.get(id)?.find((message) => message.id === messageId)

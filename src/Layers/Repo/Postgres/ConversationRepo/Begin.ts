@@ -1,7 +1,8 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { StoredConversation, StoredMessage } from "../../../../Schemas/Conversation.ts"
-import type { NewTurn } from "../../../../Schemas/Turn.ts"
+import type { MessageId } from "../../../../Schemas/Ids.ts"
+import { type Followed, mostCopied, mostCopiedBytes, type NewTurn } from "../../../../Schemas/Turn.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns } from "../Columns.ts"
 import type { Database } from "../Database.ts"
@@ -23,26 +24,71 @@ import { turnsOf } from "./Turns.ts"
 const conversationColumns = makeColumns(StoredConversation, { agent: { read: "null" } })
 const messageColumns = makeColumns(StoredMessage, { parts: "json" })
 
+const orCalledSo = `on conflict (workspace_id, owner_id, chat_id)
+  where chat_id is not null and deleted_at is null do nothing`
+
+/** So that its position is behind theirs. */
+const behindCopied = "claimed cross join (select count(*) from copied) before"
+
 /**
  * A message with the turn that answers it, in one statement: a process that is stopped in the middle holds nothing that
  * others of its owner wait for.
  */
 export const make = ({ change, sql }: Database["Service"]): Pick<ConversationRepo["Service"], "begin"> => {
+  const nothing = sql.literal("")
+
+  /**
+   * That what it follows is the last message. Where others wrote meanwhile, the subquery is as old as the statement: by
+   * the time of the row, which is locked, that is known.
+   */
+  const isLast = ({ conversationId, messageId, updatedAt }: Followed) => sql`
+    and date_trunc('milliseconds', updated_at) = ${updatedAt}
+    and ${messageId} = (
+      select id from messages where conversation_id = ${conversationId} order by position desc limit 1)`
+
+  const newPlace = ({ conversationId, messageId }: Followed) => sql`
+    place as materialized (
+      select position from messages where id = ${messageId} and conversation_id = ${conversationId}
+        and ${isThere(sql, "conversations", conversationId)})`
+
   /** `place`: a row where the turn may begin, which is locked then. Whoever ends a turn has its conversation first, too. */
-  const placeOf = ({ conversation: { id } }: NewTurn, isNew: boolean) =>
-    isNew
-      ? sql`place as (select)`
-      : sql`
-        beginning as materialized (select pg_advisory_xact_lock_shared(${turnsOf(sql, id)})),
-        place as materialized (
-          select from conversations, beginning where id = ${id} and turn_id is null and deleted_at is null
-          for no key update of conversations)`
+  const placeOf = ({ after, conversation: { id } }: NewTurn, isNew: boolean) => {
+    if (isNew) return after === null ? sql`place as (select)` : newPlace(after)
+    return sql`
+      beginning as materialized (select pg_advisory_xact_lock_shared(${turnsOf(sql, id)})),
+      place as materialized (
+        select from conversations, beginning where id = ${id} and turn_id is null and deleted_at is null
+          ${after === null ? nothing : isLast(after)}
+        for no key update of conversations)`
+  }
+
+  /** `copied`: what there was up to the place, in its order. */
+  const copy = (message: MessageId, { conversationId }: Followed) => sql`
+    copied as (
+      insert into messages (id, conversation_id, role, content, created_at, parts)
+      select left(${message}::text, -3) || lpad(place::text, 3, '0'), claimed.id, role, content, created_at, parts
+      from claimed cross join (
+        select *, row_number() over (order by position) - 1 as place from (
+          select *, sum(size) over (order by position desc) - size as newer from (
+            select position, role, content, created_at, parts,
+              octet_length(content) + coalesce(octet_length(parts::text), 0) as size
+            from messages where conversation_id = ${conversationId} and position <= (select position from place)
+            order by position desc limit ${mostCopied}
+          ) newest
+        ) sized where newer < ${mostCopiedBytes}::bigint
+      ) fitting
+      order by position returning 1
+    ),`
 
   const claim = ({ conversation, run }: NewTurn, isNew: boolean) => {
-    const { agentId, id, updatedAt } = conversation
+    const { agentId, chatId, id, updatedAt } = conversation
     const from = sql.literal(`place where ${isAllowed}`)
     return isNew
-      ? insertSelect("conversations", { ...conversationColumns.row(conversation), turn_id: run.id }, from)
+      ? sql`${insertSelect(
+          "conversations",
+          { ...conversationColumns.row(conversation), turn_id: run.id },
+          from
+        )} ${sql.literal(chatId === null ? "" : orCalledSo)}`
       : sql`
         update conversations
         set turn_id = ${run.id}, updated_at = ${updatedAt}, agent_id = coalesce(${agentId}, agent_id)
@@ -51,7 +97,8 @@ export const make = ({ change, sql }: Database["Service"]): Pick<ConversationRep
 
   return {
     begin: (turn, { isNew, mostPending, start }) => {
-      const { conversation, first, message, parts, run } = turn
+      const { after, conversation, first, message, parts, run } = turn
+      const isCopied = isNew && after !== null
       const said = {
         ...messageColumns.row({ ...message, parts }),
         conversation_id: sql.literal("claimed.id")
@@ -65,8 +112,8 @@ export const make = ({ change, sql }: Database["Service"]): Pick<ConversationRep
           ${roomFor(sql, run, start ?? { perWorkspace: 0 }, mostPending, wanted)}, ${sql.literal(freeIn)},
           claimed as (
             ${claim(turn, isNew)} returning conversations.id
-          ), said as (
-            ${insertSelect("messages", said, sql.literal("claimed"))}
+          ), ${isCopied ? copy(message.id, after) : nothing} said as (
+            ${insertSelect("messages", said, sql.literal(isCopied ? behindCopied : "claimed"))}
           ), made as (
             ${insertStarted(sql, run, start, sql.literal("free, claimed"))} returning id, status
           )${keeping(sql, "made", [[first]])}${audit.of("made")}

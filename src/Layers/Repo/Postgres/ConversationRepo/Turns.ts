@@ -5,7 +5,7 @@ import { type ConversationId, RunId } from "../../../../Schemas/Ids.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import * as Metrics from "../../../../Services/Metrics.ts"
 import type { Database } from "../Database.ts"
-import { firstRow, returnedRow } from "../Rows.ts"
+import { count, firstRow, returnedRow } from "../Rows.ts"
 
 const removed = firstRow(
   Schema.Struct({ turnId: Schema.NullOr(RunId) }).pipe(Schema.encodeKeys({ turnId: "turn" }))
@@ -19,7 +19,7 @@ export const make = ({
   change,
   query,
   sql
-}: Database["Service"]): Pick<ConversationRepo["Service"], "remove" | "claimTurn"> => ({
+}: Database["Service"]): Pick<ConversationRepo["Service"], "remove" | "forgetHidden" | "claimTurn"> => ({
   remove: (id) =>
     change((audit) =>
       sql.withTransaction(
@@ -44,6 +44,22 @@ export const make = ({
     ).pipe(
       Effect.tap(({ ended }) => Metrics.countEnds("turn", "CANCELLED", ended)),
       Effect.map(({ conversation }) => conversation)
+    ),
+  forgetHidden: (before, limit) =>
+    query(
+      count(sql`
+        with old as materialized (
+          select id from conversations
+          where is_hidden and deleted_at is null and turn_id is null and updated_at < ${before}
+          order by updated_at, id limit ${limit} for update skip locked
+        ), turns as (
+          delete from runs where conversation_id in (select id from old)
+        ), said as (
+          delete from messages where conversation_id in (select id from old)
+        ), gone as (
+          delete from conversations where id in (select id from old)
+        )
+        select count(*)::int as count from old`)
     ),
   claimTurn: (id, turnId) =>
     query(
