@@ -38,6 +38,8 @@ interface Dump {
   readonly bound?: { readonly connectorId: string; readonly tool: string; readonly definition: string }
   /** A task that was asked for with an Idempotency-Key. */
   readonly keyed?: { readonly key: string; readonly prompt: string; readonly runId: string }
+  /** Of a webhook that is still to be told of some events. */
+  readonly webhookSecret?: string
   /** A connector with secrets that were not sealed, and which they are. */
   readonly plain?: { readonly connectorId: string; readonly secrets: object; readonly open: object }
 }
@@ -133,6 +135,24 @@ const dumps: ReadonlyArray<Dump> = [
       definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
     },
     keyed: { key: "upgrade-1", prompt: "asked for once", runId: "run_01m82s2gw8pw99cbx1vjxm34xh" }
+  },
+  {
+    migration: "0039",
+    tokens: ["bootstrap", "child", "browser session"],
+    token: "agentd_lTSf8AHsHVicBzARD26gsX9Hr96du4abyMKJYIurdd8",
+    workspaceId: "ws_01m836jsmjs0dp4hr4yww4k21n",
+    completedBy: "offline",
+    connectors: ["docs"],
+    runs: 24,
+    ends: { failed: "FAILED", cancelled: "CANCELLED", "scheduled, and cancelled": "CANCELLED" },
+    maker: "user_01m836jsme8dg4ffy0xxvcet1h",
+    bound: {
+      connectorId: "conn_01m836jvdc1d7xxqsbvnnyqy1c",
+      tool: "write",
+      definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
+    },
+    keyed: { key: "upgrade-1", prompt: "asked for once", runId: "run_01m836k06fp24rxt88j9hahba6" },
+    webhookSecret: "whsec_Ph/lbc7InLRH9MOxmT0vtx1EjCVCQtmHjCbaqjbpqoE="
   }
 ]
 
@@ -149,6 +169,7 @@ const described = [
 ]
 
 const urlOfDumps = "http://127.0.0.1:65001/mcp"
+const receiverOfDumps = "http://127.0.0.1:65002"
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
@@ -158,10 +179,27 @@ const fingerprintAt = (url: string, { connectorId, definition, tool }: NonNullab
     JSON.stringify([{ tool: JSON.stringify([connectorId, sha256(url), tool, definition]) }, { page: "b" }])
   )
 
-/** The statements of a dump, as if the connector's server had been there. */
-const statementsOf = ({ bound, migration }: Dump, toolsUrl: string): string => {
-  const file = resolve(import.meta.dirname, `../fixtures/migration-${migration}.sql`)
-  const moved = readFileSync(file, "utf8")
+const written = ({ migration }: Dump) =>
+  readFileSync(resolve(import.meta.dirname, `../fixtures/migration-${migration}.sql`), "utf8")
+
+/** The `webhook-id` of what is still to be told. */
+const toldBy = (dump: Dump) =>
+  Array.from(
+    written(dump).matchAll(/^INSERT INTO public\.webhook_events VALUES \('(\w+)'/gm),
+    ([, id]) => id ?? ""
+  )
+
+/** Where what the version of a dump spoke to is now. */
+interface Addresses {
+  readonly toolsUrl: string
+  readonly receiver: string
+}
+
+/** The statements of a dump, as if the connector's server had been there, and the receiver. */
+const statementsOf = (dump: Dump, { receiver, toolsUrl }: Addresses): string => {
+  const { bound } = dump
+  const moved = written(dump)
+    .replaceAll(receiverOfDumps, receiver)
     .replaceAll(urlOfDumps, toolsUrl)
     .replaceAll(sha256(urlOfDumps), sha256(toolsUrl))
   if (bound === undefined) return moved
@@ -190,17 +228,17 @@ interface Made {
 
 /** Makes a database as the dump has it. */
 interface Store {
-  readonly make: (dump: Dump, toolsUrl: string) => Effect.Effect<Made, never, Scope.Scope>
+  readonly make: (dump: Dump, at: Addresses) => Effect.Effect<Made, never, Scope.Scope>
 }
 
 const madeBy = Effect.fnUntraced(function* <E>(
   database: Layer.Layer<PgClient.PgClient, E>,
-  [dump, toolsUrl]: Parameters<Store["make"]>,
+  [dump, at]: Parameters<Store["make"]>,
   env: Made["env"]
 ) {
   const ask: Made["ask"] = (question) =>
     Effect.runPromise(Effect.provide(Effect.flatMap(PgClient.PgClient, question), database))
-  yield* Effect.promise(() => ask((sql) => restore(sql, statementsOf(dump, toolsUrl), dump)))
+  yield* Effect.promise(() => ask((sql) => restore(sql, statementsOf(dump, at), dump)))
   return { env, ask }
 })
 
@@ -230,17 +268,20 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
   describe.skipIf(!isThere)(isThere ? name : skipped(name), () => {
     const { connectors: names, token, workspaceId } = dump
     const scope = Scope.makeUnsafe()
-    const written: Array<string> = []
+    const calls: Array<string> = []
+    let receiver: Awaited<ReturnType<typeof startReceiver>>
     let server: Server
     let made: Made
 
     beforeAll(async () => {
       const answer = ({ method, params }: Asked) => {
-        if (method === "tools/call") written.push(`${params.name} ${params.arguments.page}`)
+        if (method === "tools/call") calls.push(`${params.name} ${params.arguments.page}`)
         return undefined
       }
       const tools = await Effect.runPromise(Scope.provide(startScripted({ tools: described, answer }), scope))
-      made = await Effect.runPromise(Scope.provide(store.make(dump, tools.url), scope))
+      receiver = await startReceiver()
+      const at = { toolsUrl: tools.url, receiver: receiver.base }
+      made = await Effect.runPromise(Scope.provide(store.make(dump, at), scope))
       server = await startServer({
         ...made.env,
         AGENTD_SECRET_KEY: secretKey,
@@ -249,6 +290,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
     })
     afterAll(async () => {
       await server?.stop("SIGKILL")
+      receiver?.close()
       await Effect.runPromise(Scope.close(scope, Exit.void))
     })
 
@@ -269,7 +311,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         projects: (await listOf("/api/projects")).length,
         providerKeys: (await listOf("/api/provider-keys")).length,
         tokens: dump.tokens.length,
-        webhooks: 0,
+        webhooks: dump.webhookSecret === undefined ? 0 : 1,
         workspacesOwned: 1
       })
     })
@@ -319,7 +361,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
       for (const { output, prompt, status } of runs) {
         const end = dump.ends?.[prompt.split("\n")[0] ?? ""] ?? "COMPLETED"
         assert.strictEqual(status, end, `${prompt}: ${output}`)
-        if (end !== "COMPLETED") continue
+        if (end !== "COMPLETED" || prompt.startsWith("rejected")) continue
         for (const [, name] of prompt.matchAll(/^call (\w+)/gm)) assert.include(output, `${name} returned`)
       }
       const models = new Map<string, string | null>()
@@ -352,7 +394,7 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
       }
 
       // What had a result is not done again, what had none is done once.
-      assert.sameMembers(written, [
+      assert.sameMembers(calls, [
         "write b",
         "read slow turn",
         "read slow 1",
@@ -427,8 +469,20 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
       assert.deepStrictEqual([answer.status, data.id], [201, runId])
     })
 
+    it.runIf(dump.webhookSecret)("tells a webhook of what it was to be told of, once", async () => {
+      const ids = toldBy(dump)
+      assert.isNotEmpty(ids)
+      const told = () => receiver.received.filter(({ id }) => ids.includes(id))
+      await until(() => told().length >= ids.length, "all is told")
+      assert.sameMembers(
+        told().map(({ id }) => id),
+        ids
+      )
+      for (const message of receiver.received) verified(dump.webhookSecret ?? "", message)
+    })
+
     it("tells a webhook that is made now of a run that ends, and of none that had ended", async () => {
-      const receiver = await startReceiver()
+      const other = await startReceiver()
       try {
         const { json, request } = makeClient(server.baseUrl, token)
         const { data: runs } = await json("GET", `/api/runs?workspaceId=${workspaceId}&limit=100`)
@@ -438,21 +492,21 @@ const upgraded = (dump: Dump, name: string, store: Store, isThere: boolean) =>
         }
         const { data: webhook } = await json("POST", "/api/webhooks", {
           workspaceId,
-          url: `${receiver.base}/told`,
+          url: `${other.base}/told`,
           events: ["*"]
         })
         const { data: task } = await json("POST", "/api/tasks", { workspaceId, prompt: "told" })
-        const ofTask = () => receiver.received.filter(({ data }) => data.id === task.id)
+        const ofTask = () => other.received.filter(({ data }) => data.id === task.id)
         await until(() => ofTask().length > 0, "it is told")
         assert.deepStrictEqual(
           ofTask().map(({ type }) => type),
           ["run.completed"]
         )
-        assert.isEmpty(receiver.received.filter(({ data }) => over.has(data.id)))
-        for (const message of receiver.received) verified(webhook.secret, message)
+        assert.isEmpty(other.received.filter(({ data }) => over.has(data.id)))
+        for (const message of other.received) verified(webhook.secret, message)
         assert.strictEqual((await request("DELETE", `/api/webhooks/${webhook.id}`)).status, 200)
       } finally {
-        receiver.close()
+        other.close()
       }
     })
 

@@ -93,7 +93,7 @@ const suite = () =>
       {
         what: "the list of conversations",
         table: "conversations",
-        index: "conversations_of_workspace",
+        index: "conversations_shown",
         call: Effect.flatMap(ConversationRepo, (repo) => repo.list({ workspaceId, ...pages }))
       },
       {
