@@ -178,7 +178,7 @@ describe("/mcp", () => {
             { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } },
             {
               jsonrpc: "2.0",
-              id: "apr_nobodys",
+              id: "appr_nobodys",
               result: { action: "accept", content: { decision: "approve" } }
             }
           ]) {
