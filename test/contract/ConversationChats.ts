@@ -194,8 +194,9 @@ export const suite = (it: It) =>
         const withoutId = ({ id: _, ...message }: (typeof copied)[number]) => message
         assert.deepStrictEqual(copied.map(withoutId), [...before, whole.message].map(withoutId))
         assert.strictEqual(new Set([...before, ...copied].map(({ id }) => id)).size, 9)
-        assert.deepStrictEqual(yield* conversations.history(whole.conversation.id, 1_000_000), [
-          ...history,
+        const shown = ({ content, parts, role }: (typeof history)[number]) => ({ role, content, parts })
+        assert.deepStrictEqual((yield* conversations.history(whole.conversation.id, 1_000_000)).map(shown), [
+          ...history.map(shown),
           { role: "USER", content: "What is 7?", parts: null }
         ])
         assert.deepInclude(yield* found(whole.conversation.id), {
