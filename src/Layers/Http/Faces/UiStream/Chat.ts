@@ -86,14 +86,10 @@ export const make = Effect.gen(function* () {
     }),
     stop: Effect.fnUntraced(function* (caller: Caller, named: Find.Named) {
       const { turn } = yield* Find.required((yield* find(caller, named)).chat)
-      const stopped =
-        turn === null || isTerminal(turn.status)
-          ? false
-          : yield* turns.cancel(caller, turn.id).pipe(
-              Effect.as(true),
-              // It was faster.
-              Effect.catchTag("RunFinished", () => Effect.succeed(false))
-            )
+      const isOver = turn === null || isTerminal(turn.status)
+      // It may have been faster.
+      const cancelled = isOver ? Effect.succeed(false) : Effect.as(turns.cancel(caller, turn.id), true)
+      const stopped = yield* Effect.catchTag(cancelled, "RunFinished", () => Effect.succeed(false))
       return HttpServerResponse.jsonUnsafe({ stopped })
     })
   }
