@@ -18,7 +18,7 @@ export interface Stored {
  * by its place behind the last reply that both know. Undefined: it was never stored.
  */
 export const placeOf = (
-  { isRegenerating, last, messageId, sent }: UiRequest,
+  { isRegenerating, isWhole, last, messageId, sent }: UiRequest,
   { isCut, messages }: Stored
 ): Result.Result<MessageId | undefined, InvalidInput> => {
   const stored = toUiMessages(messages)
@@ -35,6 +35,9 @@ export const placeOf = (
   if (named >= 0) return found(named)
   const reply = indexOf(messageId, "assistant")
   if (reply > 0) return found(stored.findLastIndex(({ role }, index) => role === "user" && index < reply))
+
+  // Of one message alone its place is not known, but that it is the last one.
+  if (!isWhole) return isRegenerating ? found(stored.findLastIndex(({ role }) => role === "user")) : other
 
   const known = sent.findLastIndex(({ id, role }) => role === "assistant" && indexOf(id, "assistant") >= 0)
   if (known < 0 && isCut) return other

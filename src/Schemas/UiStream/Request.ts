@@ -41,6 +41,8 @@ export interface UiRequest {
   readonly last: Last
   /** Of calls that the client has executed, in the reply before what the user says. */
   readonly resultsBefore: ReadonlyArray<ToolResult>
+  /** Whether all messages were sent, not the last alone. */
+  readonly isWhole: boolean
   /** Ids and roles of all that was sent, the last one included. */
   readonly sent: ReadonlyArray<{ readonly id: string; readonly role: "user" | "assistant" }>
   readonly given: TurnInput | undefined
@@ -67,6 +69,7 @@ export const readRequest = (body: Schema.JsonObject): Fields.Read<UiRequest> =>
       messageId: messageId ?? null,
       last,
       resultsBefore: hasReplyBefore ? yield* all(callsOf(yield* partsOf(before)), resultOf) : [],
+      isWhole: Fields.isGiven(Fields.fieldOf(body, "messages")),
       sent: messages.flatMap(({ id, role }) => (role === "system" ? [] : [{ id, role }])),
       given: yield* givenOf(body),
       projectId: yield* Fields.text(1, longestName)(Fields.fieldOf(body, "projectId")),
@@ -95,7 +98,7 @@ const messageOf = (field: Fields.Field): Fields.Read<Named> =>
     }
   })
 
-/** All of them, or the last alone as `message`, which is as good where nothing is asked for again. */
+/** All of them, or the last alone as `message`. */
 const messagesOf = (body: Schema.JsonObject): Fields.Read<ReadonlyArray<Named>> => {
   const one = Fields.fieldOf(body, "message")
   return Fields.isGiven(Fields.fieldOf(body, "messages")) || !Fields.isGiven(one)
