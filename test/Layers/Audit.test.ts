@@ -25,6 +25,8 @@ interface Row {
   readonly body?: (ids: Ids) => object
   /** The thing in the path. */
   readonly id?: string
+  /** Of a body that takes nothing else than what it is for: the workspace is the only one of the caller. */
+  readonly isFace?: true
   /** The target, where it is not what the path names: of the answer, or one of the things that there are. */
   readonly target?: (answer: Answer, ids: Ids) => string
 }
@@ -62,6 +64,13 @@ const rows: Readonly<Record<string, Row>> = {
   "cronJobs.takeOver": { action: "cron_job.take_over", id: "cronJob" },
   "memory.upsert": create("memory.write", { key: "k", value: "changed" }),
   "memory.remove": { action: "memory.delete", id: "memory" },
+  // The conversation is hidden: no answer says which it is.
+  "openAi.createChatCompletion": {
+    action: "message.send",
+    isFace: true,
+    body: () => ({ model: "default", messages: [{ role: "user", content: "hello" }] }),
+    target: () => ""
+  },
   "projects.create": create("project.create", { name: "p" }),
   "providerKeys.create": create("provider_key.create", { name: "k", provider: "offline", model: "m" }),
   "providerKeys.update": {
@@ -77,6 +86,13 @@ const rows: Readonly<Record<string, Row>> = {
   "tasks.create": create("run.create", { prompt: "p" }),
   "tokens.create": create("token.create", { name: "t" }),
   "tokens.remove": { action: "token.revoke", id: "token" },
+  "uiStream.send": {
+    action: "message.send",
+    isFace: true,
+    body: () => sayInUi("chat", "hello"),
+    target: ({ text }) => /"conversationId":"(\w+)"/.exec(text)?.[1] ?? "no conversation"
+  },
+  "uiStream.stop": { action: "run.cancel", id: "waitingTurn" },
   "webhooks.create": create("webhook.create", { url: "https://example.org/hook", events: ["*"] }),
   "webhooks.update": { action: "webhook.update", id: "webhook", body: () => ({ description: "b" }) },
   "webhooks.remove": { action: "webhook.delete", id: "webhook" },
@@ -102,6 +118,11 @@ const rows: Readonly<Record<string, Row>> = {
     target: (_, { member }) => member ?? ""
   }
 }
+
+const sayInUi = (id: string, text: string) => ({
+  id,
+  messages: [{ id: "m", role: "user", parts: [{ type: "text", text }] }]
+})
 
 /** Those that take a POST and change nothing that is anybody's. */
 const changeNothing = ["connectors.check", "cronJobs.preview"]
@@ -136,6 +157,11 @@ const makeWorld = Effect.gen(function* () {
   const daysAgo = (days: number) => new Date(today - days * 86_400_000).toISOString()
   const hello = { token, json: { workspaceId, content: "hello" } }
   const chat = yield* send("POST", "/api/chat/messages", hello)
+  // Its stream ends when people are asked.
+  const waitingChat = yield* send("POST", "/api/ui/default/chat", {
+    token,
+    json: { ...sayInUi("waiting", 'call remember {"key":"k","value":"v"}'), autonomyLevel: "supervised" }
+  })
   const session = yield* send("POST", "/api/session", { token })
   const tokens = yield* send("GET", "/api/tokens", { token })
   const own = dataOf<ReadonlyArray<{ id: string; name: string }>>(tokens).find(({ name }) => name === "test")
@@ -153,6 +179,7 @@ const makeWorld = Effect.gen(function* () {
     approval,
     run: (yield* makeRun(workspaceId)).id,
     brokenRun: (yield* makeRun(workspaceId, { status: "FAILED" })).id,
+    waitingTurn: /"turnId":"(\w+)"/.exec(waitingChat.text)?.[1] ?? "",
     conversation: /"conversationId":"(\w+)"/.exec(chat.text)?.[1] ?? "",
     agent: yield* post("/api/agents", { name: "a" }),
     cronJob: yield* post("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" }),
@@ -173,8 +200,15 @@ const makeWorld = Effect.gen(function* () {
     const row = rows[id]
     assert.isDefined(row, `${id} is not in the table of this test: what does it leave in the audit log?`)
     const requestId = `asked-${workspaceId}-${++requests}`
-    const filled = path.replace(":id", ids[row.id ?? ""] ?? "").replace(":userId", member.id)
-    const json = method === "DELETE" ? undefined : { workspaceId, ...row.body?.(ids) }
+    const filled = path
+      .replace(":id", ids[row.id ?? ""] ?? "")
+      .replace(":userId", member.id)
+      .replace(":agentId", "default")
+      .replace(":chat", "waiting")
+    const json =
+      method === "DELETE"
+        ? undefined
+        : { ...(row.isFace === undefined && { workspaceId }), ...row.body?.(ids) }
     const headers = { "x-request-id": requestId, ...(id === "session.end" && { cookie }) }
     return Effect.map(
       send(method, filled, { token: as, headers, ...(json !== undefined && { json }) }),
@@ -229,7 +263,7 @@ const suite = (it: Vitest.MethodsNonLive<Worlds>) => {
         assert.strictEqual(entry?.action, row.action)
         assert.deepStrictEqual(entry?.actor, { userId: user.id, tokenId } as never)
         const target = row.target?.(answer, ids) ?? ids[row.id ?? ""]
-        if (target === "") assert.match(entry?.targetId ?? "", /^token_/)
+        if (target === "") assert.match(entry?.targetId ?? "", row.isFace ? /^conv_/ : /^token_/)
         else assert.strictEqual(entry?.targetId, target)
       })
     )
@@ -241,7 +275,8 @@ const suite = (it: Vitest.MethodsNonLive<Worlds>) => {
         const { answer } = yield* call(operation, other.token)
         // What takes no id does as well for anybody.
         if (answer.status < 300) {
-          assert.include(["session.start", "session.end", "tokens.create", "workspaces.create"], operation.id)
+          const takeNone = ["session.start", "session.end", "tokens.create", "workspaces.create"]
+          assert.include([...takeNone, "openAi.createChatCompletion", "uiStream.send"], operation.id)
           return
         }
         assert.include([403, 404], answer.status, answer.text)
@@ -286,7 +321,7 @@ describe("the audit log", () => {
           const { answer } = yield* call(operation)
           const { rows: after } = yield* snapshot
           yield* sql`alter table audit_entries drop constraint refused`
-          isError({ ...answer, headers: withRequestId(answer) }, 500, "internal_error", "internal error")
+          isError(inOurForm(answer), 500, "internal_error", "internal error")
           assert.deepStrictEqual(after, before)
         })
       )
@@ -301,9 +336,14 @@ describe("the audit log", () => {
   }
 })
 
-/** `isError` expects one that the service has made. */
-const withRequestId = ({ headers }: Answer) => {
-  const copy = new Headers(headers)
-  copy.set("x-request-id", "req_1")
-  return copy
+/** `isError` expects a request id that the service has made, and no form of another protocol. */
+const inOurForm = (answer: Answer): Answer => {
+  const headers = new Headers(answer.headers)
+  headers.set("x-request-id", "req_1")
+  if (answer.body === undefined) {
+    headers.set("content-type", "application/json")
+    return { ...answer, headers, body: { error: answer.text } }
+  }
+  const { error } = answer.body as { readonly error: string | { readonly message: string } }
+  return { ...answer, headers, body: { error: typeof error === "string" ? error : error.message } }
 }
