@@ -1,5 +1,5 @@
 import type * as Schema from "effect/Schema"
-import { isThinking, type NumberedEvent, type RunEvent } from "./RunEvent.ts"
+import { isThinking, type NumberedEvent } from "./RunEvent.ts"
 
 /** A call that is the caller's to answer. */
 export interface OpenCall {
@@ -57,20 +57,15 @@ export const toldOn = (state: TurnTold, { event }: NumberedEvent): readonly [Tur
     calls.delete(data.id)
     return [{ ...state, calls, isAnswerOver: true }, ""]
   }
-  const text = textOf(event)
-  return text === undefined ? [state, ""] : withText(state, text(state.text))
+  if (event.event === "status" && "delta" in data) return withText(state, state.text + data.delta, false)
+  if (event.event === "done" && "message" in data) return withText(state, data.message.content, true)
+  return [state, ""]
 }
 
-/** What the text is by this event: a piece more, or all of it at the end. */
-const textOf = ({ data, event }: RunEvent): ((before: string) => string) | undefined => {
-  if (event === "status" && "delta" in data) return (before) => before + data.delta
-  if (event === "done" && "message" in data) return () => data.message.content
-  return undefined
-}
-
-const withText = (state: TurnTold, text: string): readonly [TurnTold, string] => {
+/** What was told on is the beginning of the text, or, until that is whole, the text of what was told on. */
+const withText = (state: TurnTold, text: string, isWhole: boolean): readonly [TurnTold, string] => {
   const { said } = state
-  if (state.isBroken || said.startsWith(text)) return [{ ...state, text }, ""]
-  if (!text.startsWith(said)) return [{ ...state, text, isBroken: true }, ""]
-  return [{ ...state, text, said: text }, text.slice(said.length)]
+  if (state.isBroken) return [{ ...state, text }, ""]
+  if (text.startsWith(said)) return [{ ...state, text, said: text }, text.slice(said.length)]
+  return [{ ...state, text, isBroken: isWhole || !said.startsWith(text) }, ""]
 }
