@@ -133,12 +133,7 @@ export class Chat extends Context.Service<
           copied: isCopied ? existing : null,
           agent,
           sender: user.id,
-          ids: {
-            turn: (yield* RequestFacts.CurrentRequest)?.turnToBegin ?? (yield* ids.make<RunId>("turn")),
-            message: yield* ids.make<MessageId>("message"),
-            reply: yield* ids.make<MessageId>("message"),
-            conversation: yield* ids.make<ConversationId>("conversation")
-          },
+          ids: yield* makeIds(ids),
           at: yield* now,
           traceparent: yield* Telemetry.traceparent
         })
@@ -159,10 +154,7 @@ export class Chat extends Context.Service<
           const isApart = input.after !== undefined && (input.isHidden === true || input.chatId !== undefined)
           const sent = send(caller, input, isApart).pipe(
             Effect.catchTag("PlaceTaken", () => send(caller, input, input.after !== undefined)),
-            Effect.catchTag(
-              "PlaceTaken",
-              () => new ConversationBusy({ error: "chatId: another conversation is called so" })
-            ),
+            Effect.catchTag("PlaceTaken", () => calledSo),
             // A conversation whose agent was just deleted goes on without one.
             Effect.retry({
               times: 1,
@@ -196,6 +188,20 @@ export class Chat extends Context.Service<
     })
   )
 }
+
+const calledSo = Effect.suspend(
+  () => new ConversationBusy({ error: "chatId: another conversation is called so" })
+)
+
+/** Of all that a turn makes; its own may be known before. */
+const makeIds = Effect.fnUntraced(function* ({ make }: Ids["Service"]) {
+  return {
+    turn: (yield* RequestFacts.CurrentRequest)?.turnToBegin ?? (yield* make<RunId>("turn")),
+    message: yield* make<MessageId>("message"),
+    reply: yield* make<MessageId>("message"),
+    conversation: yield* make<ConversationId>("conversation")
+  }
+})
 
 const makeMessagesOf = Effect.gen(function* () {
   const conversations = yield* ConversationRepo

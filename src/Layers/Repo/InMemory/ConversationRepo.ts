@@ -1,11 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type StoredConversation, toConversation, toPreview } from "../../../Schemas/Conversation.ts"
+import { toConversation, toPreview } from "../../../Schemas/Conversation.ts"
 import { isTerminal } from "../../../Schemas/Run.ts"
 import { ConversationRepo } from "../../../Services/ConversationRepo.ts"
 import * as Metrics from "../../../Services/Metrics.ts"
 import * as Begin from "./ConversationRepo/Begin.ts"
+import * as Find from "./ConversationRepo/Find.ts"
+import { withAgent } from "./ConversationRepo/Find.ts"
 import * as Messages from "./ConversationRepo/Messages.ts"
 import { unlessGone } from "./Named.ts"
 import { inOrder } from "./Order.ts"
@@ -15,12 +17,7 @@ export const layer = Layer.effect(
   ConversationRepo,
   Effect.gen(function* () {
     const { guard, tables } = yield* Store
-    const { agents, conversations, messages, runs, traces, turns } = tables
-
-    const withAgent = (conversation: Omit<StoredConversation, "agent">): StoredConversation => {
-      const agent = conversation.agentId === null ? undefined : agents.get(conversation.agentId)
-      return { ...conversation, agent: agent ? { id: agent.id, name: agent.name } : null }
-    }
+    const { conversations, messages, runs, traces, turns } = tables
 
     /** With its messages and turns: which those were. */
     const remove = (id: string) => {
@@ -36,25 +33,10 @@ export const layer = Layer.effect(
     return guard(
       ConversationRepo.of({
         ...Begin.make(tables),
+        ...Find.make(tables),
         ...Messages.make(tables),
         insert: (conversation) =>
           unlessGone(tables, conversation, () => void conversations.set(conversation.id, conversation)),
-        find: (id) => Effect.sync(() => Option.map(Option.fromNullishOr(conversations.get(id)), withAgent)),
-        findChat: ({ chatId, ownerId, workspaceId }) =>
-          Effect.sync(() => {
-            const found = Array.from(conversations.values()).find(
-              (conversation) =>
-                conversation.chatId === chatId &&
-                conversation.ownerId === ownerId &&
-                conversation.workspaceId === workspaceId
-            )
-            return Option.map(Option.fromNullishOr(found), withAgent)
-          }),
-        latestTurn: (id) =>
-          Effect.sync(() => {
-            const told = Array.from(runs.values()).filter((run) => run.turn?.conversationId === id)
-            return Option.fromNullishOr(turns.get(id) ?? told.sort(inOrder("createdAt")).at(-1)?.id)
-          }),
         list: ({ limit, offset, projectId, workspaceId }) =>
           Effect.sync(() =>
             Array.from(conversations.values())
@@ -65,7 +47,7 @@ export const layer = Layer.effect(
               .slice(offset, offset + limit)
               .map((conversation) =>
                 toConversation(
-                  withAgent(conversation),
+                  withAgent(tables, conversation),
                   (messages.get(conversation.id) ?? []).slice(-1).map(toPreview)
                 )
               )
