@@ -88,16 +88,32 @@ export const chat = ({ model, provider }: AnsweringModel): SpanOf => ({
 export const asked = (given: {
   readonly address: string
   readonly maxOutputTokens: number | null
+  readonly request?: Pick<InferenceRequest, "format" | "sampling">
 }): Attributes => {
   const url = URL.parse(given.address)
   const usual = url?.protocol === "http:" ? 80 : 443
   return {
     "gen_ai.request.max_tokens": given.maxOutputTokens ?? undefined,
+    ...wanted(given.request ?? {}),
     "gen_ai.request.stream": true,
     "server.address": url?.hostname,
     "server.port": url === null ? undefined : Number(url.port) || usual
   }
 }
+
+/** What a caller wants of the answer; at which texts it is to stop is a text of its own. */
+const wanted = ({ format, sampling = {} }: Pick<InferenceRequest, "format" | "sampling">): Attributes => ({
+  ...(format !== undefined && { "gen_ai.output.type": "json" }),
+  ...(sampling.temperature !== undefined && { "gen_ai.request.temperature": sampling.temperature }),
+  ...(sampling.topP !== undefined && { "gen_ai.request.top_p": sampling.topP }),
+  ...(sampling.seed !== undefined && { "gen_ai.request.seed": sampling.seed }),
+  ...(sampling.frequencyPenalty !== undefined && {
+    "gen_ai.request.frequency_penalty": sampling.frequencyPenalty
+  }),
+  ...(sampling.presencePenalty !== undefined && {
+    "gen_ai.request.presence_penalty": sampling.presencePenalty
+  })
+})
 
 const word = /^[\w.-]{1,50}$/u
 

@@ -18,6 +18,19 @@ describe("spans of generative AI", () => {
     assert.strictEqual(span.attributes["gen_ai.provider.name"], expected)
   })
 
+  it("says how an answer is wanted, and not at which texts it is to stop", () => {
+    const sampling = { temperature: 0.5, topP: 1, seed: 3, stop: ["secret"], maxOutputTokens: 7 }
+    const request = { sampling, format: { name: "secret", schema: null } }
+    const told = GenAi.asked({ address: "http://a.test", maxOutputTokens: 7, request })
+    assert.deepInclude(told, {
+      "gen_ai.output.type": "json",
+      "gen_ai.request.temperature": 0.5,
+      "gen_ai.request.top_p": 1,
+      "gen_ai.request.seed": 3
+    })
+    assert.notInclude(JSON.stringify(told), "secret")
+  })
+
   it.each([
     ["https://api.openai.com/v1", "api.openai.com", 443],
     ["http://127.0.0.1:8080/v1", "127.0.0.1", 8080],

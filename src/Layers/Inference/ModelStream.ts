@@ -174,7 +174,7 @@ const open = Effect.fnUntraced(function* ({ asked, connection, idleMillis, reque
   const { dialect, names, thinker } = asked
   const take = makeReading({ thinker, tool: names.tool, failed, hasBegun: () => hasBegun })
   const note = yield* Telemetry.noting
-  note?.(toldOf(connection, asked))
+  note?.(toldOf(connection, asked, request))
   const tell = (part: LanguageModelV4StreamPart): Failure | undefined => {
     if (note !== undefined) noteOf(part, scrubber.text, note)
     const events = take(part)
@@ -235,8 +235,8 @@ const scrubberOf = ({ apiKey, baseUrl }: Connection) =>
   ])
 
 /** What the span of a question says of where it is asked. */
-const toldOf = (connection: Connection, { maxOutputTokens }: Asked) =>
-  GenAi.asked({ address: baseUrlOf(connection), maxOutputTokens })
+const toldOf = (connection: Connection, { maxOutputTokens }: Asked, request: InferenceRequest) =>
+  GenAi.asked({ address: baseUrlOf(connection), maxOutputTokens, request })
 
 /** What it says of the answer. */
 const noteOf = (
