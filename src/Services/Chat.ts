@@ -32,6 +32,7 @@ import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
 import { audited } from "./Audited.ts"
+import * as Messages from "./Chat/Messages.ts"
 import { ConversationRepo } from "./ConversationRepo.ts"
 import { now } from "./CurrentTime.ts"
 import * as LiveEvents from "./Engine/LiveEvents.ts"
@@ -39,7 +40,7 @@ import { Readers } from "./Engine/Readers.ts"
 import { RunEvents } from "./Engine/RunEvents.ts"
 import { Engine, type Start } from "./Engine.ts"
 import { Ids } from "./Ids.ts"
-import * as Listing from "./Listing.ts"
+import type * as Listing from "./Listing.ts"
 import { orUnknown, References } from "./References.ts"
 import { continued } from "./Relay.ts"
 import * as RequestFacts from "./RequestFacts.ts"
@@ -47,12 +48,6 @@ import { Settings } from "./Settings.ts"
 import { Signals } from "./Signals.ts"
 import * as Telemetry from "./Telemetry.ts"
 import { Transaction } from "./Transaction.ts"
-
-/** Which messages of a conversation. */
-interface MessagesQuery {
-  readonly limit?: number | undefined
-  readonly before?: MessageId | undefined
-}
 
 /** What a caller does with conversations (specification, Chat; CONTRACT.md section 7). */
 export class Chat extends Context.Service<
@@ -92,7 +87,7 @@ export class Chat extends Context.Service<
     readonly get: (
       user: User,
       id: ConversationId,
-      part?: MessagesQuery
+      part?: Messages.MessagesQuery
     ) => Effect.Effect<
       { readonly conversation: Omit<Conversation, "messages">; readonly messages: Listing.Listing<Message> },
       InvalidInput | NotFound | Unavailable
@@ -120,7 +115,7 @@ export class Chat extends Context.Service<
         return yield* access.visible(user, "conversation", yield* conversations.find(id))
       })
 
-      const messagesOf = yield* makeMessagesOf
+      const messagesOf = yield* Messages.make
       const resolve = yield* makeResolve
       const store = yield* makeStore
 
@@ -201,23 +196,6 @@ const makeIds = Effect.fnUntraced(function* ({ make }: Ids["Service"]) {
     reply: yield* make<MessageId>("message"),
     conversation: yield* make<ConversationId>("conversation")
   }
-})
-
-const makeMessagesOf = Effect.gen(function* () {
-  const conversations = yield* ConversationRepo
-
-  return (id: ConversationId, { before, limit }: MessagesQuery) =>
-    Listing.make({
-      limit,
-      first: (most) => conversations.newest(id, { before: before ?? null, limit: most }),
-      extent: conversations.extent(id, { before: before ?? null, limit }),
-      slice: (range) => conversations.messages(id, range)
-    }).pipe(
-      Effect.catchTag(
-        "ReferenceGone",
-        () => new InvalidInput({ error: "before: is no message of this conversation" })
-      )
-    )
 })
 
 /** The conversation that a message names, and the agent that answers it: both may receive it now. */
