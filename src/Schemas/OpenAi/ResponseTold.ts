@@ -1,6 +1,5 @@
 import type * as Schema from "effect/Schema"
 import { isThinking, type NumberedEvent, stride } from "../RunEvent.ts"
-import type { Usage } from "../Usage.ts"
 import { argumentsText } from "./Calls.ts"
 import { itemIdOf, type ResponseKey } from "./ResponseId.ts"
 import { type ResponseItem, type ToolItem, textPart, toItem } from "./ResponseItem.ts"
@@ -15,7 +14,7 @@ export interface ResponseEvent {
 
 /** How a response came to its end. */
 export type ResponseEnd =
-  | { readonly status: "completed"; readonly usage: Usage | null; readonly at: Date | null }
+  | { readonly status: "completed" }
   | {
       readonly status: "failed" | "incomplete" | "cancelled"
       readonly code: string
@@ -23,6 +22,9 @@ export type ResponseEnd =
     }
   /** The stream alone has ended, and can be taken up again. */
   | { readonly status: "broken"; readonly code: string; readonly error: string }
+
+/** How many numbers each execution has for itself: an event makes one, but for those that begin or end something. */
+export const numbersOfRange = 2 * stride
 
 interface Call {
   readonly id: string
@@ -38,8 +40,8 @@ interface Call {
  * What a turn told, as the events of one of its responses (CONTRACT.md section 14).
  *
  * Numbers of events and items follow from the kept events of the turn alone, so that each node gives the same ones. An
- * execution of the turn that takes over from one that was lost has ids of events of its own (`stride`), and its numbers begin
- * there, behind all that may have been told before. What the lost one may have told of an answer is void, and an item of it
+ * execution of the turn that takes over from one that was lost has a range of ids of its own (`stride`), and so of numbers,
+ * behind all that may have been told before. Deltas that come joined have the number of the last of them. What the lost one may have told of an answer is void, and an item of it
  * cannot be taken back: so where the new one asks the model, an index is passed over for each execution since the model was asked
  * before, and the item that may have been begun there is told to be `incomplete`, without text.
  */
@@ -49,6 +51,7 @@ export const makeResponseTold = (key: ResponseKey, callerTools: ReadonlySet<stri
   let told: Array<ResponseEvent> = []
   let leg = 1
   let next = 0
+  let lastId = 0
   let nextIndex = 0
   /** In which range of ids the model was asked last. */
   let askedIn = 0
@@ -73,7 +76,7 @@ export const makeResponseTold = (key: ResponseKey, callerTools: ReadonlySet<stri
   const tellOf = (type: string, index: number, id: string, more: Schema.JsonObject = {}) =>
     tell(type, { index, more: { item_id: id, ...more } })
 
-  const say = (delta: string) => {
+  const say = (delta: string, joined: number) => {
     if (delta === "") return
     if (open === undefined) {
       open = { ...begin("msg"), text: "" }
@@ -82,6 +85,7 @@ export const makeResponseTold = (key: ResponseKey, callerTools: ReadonlySet<stri
     }
     const { id, index } = open
     open.text += delta
+    next += joined
     tellOf("output_text.delta", index, id, { content_index: 0, delta, logprobs: [] })
   }
   const closeText = (status: "completed" | "incomplete" = "completed") => {
@@ -167,7 +171,7 @@ export const makeResponseTold = (key: ResponseKey, callerTools: ReadonlySet<stri
     }
     tellItem("added", index, item)
     tellItem("done", index, item)
-    end = { status: "completed", usage: null, at: null }
+    end = { status: "completed" }
     tell("completed")
   }
   const endBy = (code: string, error: string) => {
@@ -185,8 +189,10 @@ export const makeResponseTold = (key: ResponseKey, callerTools: ReadonlySet<stri
     const { data } = event
     const range = Math.floor(id / stride)
     const isHere = leg === key.leg
+    const joined = range === Math.floor(lastId / stride) ? id - lastId - 1 : 0
+    lastId = id
     if (isHere) {
-      next = Math.max(next, range * stride)
+      next = Math.max(next, range * numbersOfRange)
       if (!hasBegun) {
         hasBegun = true
         tell("created")
@@ -222,10 +228,10 @@ export const makeResponseTold = (key: ResponseKey, callerTools: ReadonlySet<stri
       closeText()
       passOver(range)
     } else if ("delta" in data) {
-      say(data.delta)
+      say(data.delta, joined)
     } else if ("usage" in data) {
       closeText()
-      end = { status: "completed", usage: data.usage, at: "message" in data ? data.message.createdAt : null }
+      end = { status: "completed" }
       tell("completed")
     }
   }

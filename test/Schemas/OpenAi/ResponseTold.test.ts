@@ -1,7 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunId } from "../../../src/Schemas/Ids.ts"
 import { itemIdOf, keyOfItem, responseIdOf, responseKeyOf } from "../../../src/Schemas/OpenAi/ResponseId.ts"
-import { makeResponseTold, type ResponseEvent } from "../../../src/Schemas/OpenAi/ResponseTold.ts"
+import {
+  makeResponseTold,
+  numbersOfRange,
+  type ResponseEvent
+} from "../../../src/Schemas/OpenAi/ResponseTold.ts"
 import {
   type NumberedEvent,
   type RunEvent,
@@ -72,13 +76,13 @@ describe("what a response tells", () => {
     const { fold, told } = tell([...kept, ...taken])
     assert.deepStrictEqual(told.map(shortOf), [
       "0 created",
-      `${stride} in_progress`,
-      `${stride + 1} output_item.added 0`,
-      `${stride + 2} output_item.done 0`,
-      `${stride + 3} output_item.added 1`,
-      `${stride + 4} content_part.added 1`,
-      `${stride + 5} output_text.delta 1`,
-      `${stride + 6} output_text.delta 1`
+      `${numbersOfRange} in_progress`,
+      `${numbersOfRange + 1} output_item.added 0`,
+      `${numbersOfRange + 2} output_item.done 0`,
+      `${numbersOfRange + 3} output_item.added 1`,
+      `${numbersOfRange + 4} content_part.added 1`,
+      `${numbersOfRange + 5} output_text.delta 1`,
+      `${numbersOfRange + 6} output_text.delta 1`
     ])
     // What was begun there is taken back: it has the id of what the lost one told.
     const begun = tell(lost).told.find(({ type }) => type === "response.output_item.added")
@@ -91,6 +95,16 @@ describe("what a response tells", () => {
     assert.deepStrictEqual(
       fold.output().map(({ content, id }) => [id, content]),
       [["msg_01abc_1", [{ type: "output_text", annotations: [], logprobs: [], text: "bc" }]]]
+    )
+  })
+
+  it("has the same numbers for deltas that come joined", () => {
+    const one = from(1, begin, thinking, say("a"), say("b"), say("c"), call("c"))
+    const other = [...from(1, begin, thinking), { id: 5, event: say("abc") }, ...from(6, call("c"))]
+    const [apart, joined] = [tell(one).told, tell(other).told]
+    assert.deepStrictEqual(
+      joined.map(shortOf),
+      apart.map(shortOf).filter((_, index) => index !== 4 && index !== 5)
     )
   })
 
@@ -151,10 +165,10 @@ describe("what a response tells", () => {
   it("ends what was cancelled behind all that may have been told", () => {
     const { fold, told } = tell([...from(1, begin, thinking, say("a")), ...from(stride, cancelled)])
     assert.deepStrictEqual(told.slice(-4).map(shortOf), [
-      `${stride} output_text.done 0`,
-      `${stride + 1} content_part.done 0`,
-      `${stride + 2} output_item.done 0`,
-      `${stride + 3} incomplete`
+      `${numbersOfRange} output_text.done 0`,
+      `${numbersOfRange + 1} content_part.done 0`,
+      `${numbersOfRange + 2} output_item.done 0`,
+      `${numbersOfRange + 3} incomplete`
     ])
     assert.deepInclude(fold.end(), { status: "cancelled" })
     assert.deepInclude(fold.output()[0], { status: "incomplete" })

@@ -48,6 +48,10 @@ const inTime = Effect.fnUntraced(function* <A>(work: () => Promise<A>) {
   return yield* Fiber.join(fiber)
 })
 
+/** What the model was shown last. */
+const contentsOf = ({ requests }: ScriptedModel["Service"]) =>
+  requests.at(-1)?.messages.map((message) => (message.role === "tool" ? "" : message.content)) ?? []
+
 const hello = { model: "default", input: "hello" }
 
 const weather: OpenAI.Responses.FunctionTool = {
@@ -124,7 +128,7 @@ describe("POST /v1/responses", () => {
 
   it.effect("goes on in the conversation, by the last response or by its id", () =>
     Effect.gen(function* () {
-      const { client, model } = yield* subject
+      const { client, model, send, token, workspaceId } = yield* subject
       const first = yield* Effect.promise(() =>
         client.responses.create({
           ...hello,
@@ -142,17 +146,28 @@ describe("POST /v1/responses", () => {
       const conversation = second.conversation?.id ?? ""
       yield* Effect.promise(() => client.responses.create({ ...hello, input: "three", conversation }))
       const asked = model.requests.at(-1)
-      assert.deepStrictEqual(
-        asked?.messages.map((message) => (message.role === "tool" ? "" : message.content)),
-        ["one", "ok", "two", "ok", "three"]
-      )
+      assert.deepStrictEqual(contentsOf(model), ["one", "ok", "two", "ok", "three"])
       assert.include(asked?.system ?? "", "for all")
       assert.notInclude(asked?.system ?? "", "for this one")
-      const forked = yield* failure(
+      // Behind one that is not the last it goes on in a copy; and so it does without being stored.
+      const forked = yield* Effect.promise(() =>
         client.responses.create({ ...hello, input: "other", previous_response_id: first.id })
       )
-      assert.strictEqual(forked.status, 400)
-      assert.strictEqual(forked.param, "previous_response_id")
+      assert.notStrictEqual(forked.conversation?.id, conversation)
+      assert.deepStrictEqual(contentsOf(model), ["one", "ok", "other"])
+      assert.include(model.requests.at(-1)?.system ?? "", "for all")
+      const hidden = yield* Effect.promise(() =>
+        client.responses.create({ ...hello, input: "aside", conversation, store: false })
+      )
+      assert.isNull(hidden.conversation)
+      assert.deepStrictEqual(contentsOf(model), ["one", "ok", "two", "ok", "three", "ok", "aside"])
+      const last = yield* Effect.promise(() =>
+        client.responses.create({ ...hello, input: "four", previous_response_id: hidden.id })
+      )
+      assert.deepStrictEqual(contentsOf(model).slice(-3), ["aside", "ok", "four"])
+      assert.isNull(last.conversation)
+      const listed = yield* send("GET", `/api/chat/conversations?workspaceId=${workspaceId}`, { token })
+      assert.strictEqual(dataOf<ReadonlyArray<unknown>>(listed).length, 2)
     }).pipe(Effect.provide(layerScripted()))
   )
 

@@ -70,8 +70,8 @@ export const makeReading = Effect.gen(function* () {
       status: end.status,
       output: fold.output(),
       end,
-      endedAt: "at" in end && end.at !== null ? end.at : run.finishedAt,
-      // What a turn took is told where it ends, once.
+      // When a turn ended, and what it took, is told where it ends.
+      endedAt: fold.question() === undefined ? run.finishedAt : null,
       usage: fold.question() === undefined ? yield* spent(caller, run) : noUsage
     } satisfies ResponseState
   })

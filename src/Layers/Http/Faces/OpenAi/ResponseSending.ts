@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import type { StoredConversation } from "../../../../Schemas/Conversation.ts"
 import { InvalidInput } from "../../../../Schemas/Errors.ts"
 import type { ApprovalId, ConversationId } from "../../../../Schemas/Ids.ts"
@@ -12,6 +13,7 @@ import {
   type ResponseRequest,
   responseOf
 } from "../../../../Schemas/OpenAi/ResponseRequest.ts"
+import { isTerminal } from "../../../../Schemas/Run.ts"
 import { cut } from "../../../../Schemas/Text.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { Approvals } from "../../../../Services/Approvals.ts"
@@ -36,6 +38,19 @@ export const makeSending = Effect.gen(function* () {
   const decided = yield* makeDeciding
   const resolved = yield* makeResolving
 
+  /**
+   * The message behind which the answer is asked for: undefined where the conversation simply goes on. Behind a response that is
+   * not the last one it goes on in a copy, and so it does where the answer is not to be stored in it.
+   */
+  const followed = Effect.fnUntraced(function* (request: ResponseRequest, detail: TurnDetail | null) {
+    if (detail === null || !isTerminal(detail.run.status)) return undefined
+    if (request.previous === undefined && request.isStored) return undefined
+    if (detail.reply !== null) return detail.reply.id
+    // Without a reply the conversation ends with what was asked.
+    const [first] = yield* Stream.runCollect(Stream.take(turns.told(detail.run), 1))
+    return first?.event.event === "conversation" ? first.event.data.messageId : undefined
+  })
+
   /** The turn that a request goes on behind, and its conversation. */
   const before = Effect.fnUntraced(function* (caller: Caller, request: ResponseRequest) {
     const { conversationId, previous } = request
@@ -44,12 +59,6 @@ export const makeSending = Effect.gen(function* () {
         .get(caller, previous.turnId)
         .pipe(Effect.catchTag("NotFound", () => refuse(`previous_response_id: ${noSuchResponse}`)))
       const { conversation } = detail
-      const latest = yield* turns.chat(caller, conversation.workspaceId, conversation.id)
-      if (latest.turn !== null && latest.turn.id !== previous.turnId) {
-        return yield* refuse(
-          "previous_response_id: is not the last response of its conversation: go on from that, or send the conversation as input"
-        )
-      }
       return { conversation, detail }
     }
     if (conversationId === undefined) return { conversation: null, detail: null }
@@ -90,9 +99,7 @@ export const makeSending = Effect.gen(function* () {
     const { conversation, detail } = yield* before(caller, request)
     const decision = request.items.find(({ type }) => type === "decision")
     if (decision?.type === "decision") return yield* decided(caller, request, decision, detail)
-    if (!request.isStored && conversation !== null) {
-      return yield* refuse("store: an answer in a stored conversation is stored")
-    }
+    const after = yield* followed(request, detail)
     const place = yield* placeOf(caller, request, workspaceHeader, conversation)
     const items = yield* resolved(caller, request.items, place.workspaceId)
     const asked = yield* Effect.fromResult(askedOf(items, openCalls(detail?.reply?.parts ?? [])))
@@ -101,6 +108,7 @@ export const makeSending = Effect.gen(function* () {
     return yield* chat.send(caller, {
       ...place,
       ...(conversation !== null && { conversationId: conversation.id }),
+      ...(after !== undefined && { after }),
       content: cut(asked.content, longestContent),
       ...(!isPlain(asked.parts, asked.content) && { parts: asked.parts }),
       given: {
