@@ -1,3 +1,5 @@
+import { isNamed, type Origins } from "./Cors.ts"
+
 type Headers = Readonly<Record<string, string | undefined>>
 
 /** Hosts whose name is no name: nobody's DNS can say that they are somewhere else. */
@@ -12,10 +14,10 @@ const isPinned = ({ hostname }: URL): boolean =>
  * a host alone that can't be told in the clear: a page of anywhere reaches this node under its own name, once its DNS
  * says that it is here (DNS rebinding). So it counts where the name has a certificate, or is an address.
  */
-export const isOwnOrigin = (headers: Headers, origins: ReadonlyArray<string>): boolean => {
+export const isOwnOrigin = (headers: Headers, origins: Origins): boolean => {
   const { host, origin } = headers
   if (origin === undefined) return true
-  if (origins.includes("*") || origins.includes(origin)) return true
+  if (origins === "any" || isNamed(origins, origin)) return true
   const from = URL.parse(origin)
   return from !== null && from.host === host?.toLowerCase() && (from.protocol === "https:" || isPinned(from))
 }

@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type { SettingsShape } from "../../src/Services/Settings.ts"
 import { makeMcpWeb, messagesOf } from "../support/McpWeb.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 
 const latest = "2025-11-25"
-const inWeb = <A, E, R>(test: Effect.Effect<A, E, R>) => Effect.provide(test, layerOffline())
+const inWeb = <A, E, R>(test: Effect.Effect<A, E, R>, settings: Partial<SettingsShape> = {}) =>
+  Effect.provide(test, layerOffline(settings))
 
 describe("/mcp", () => {
   it.effect("agrees on a version, the newest of its own where it does not know the client's", () =>
@@ -160,7 +162,9 @@ describe("/mcp", () => {
         assert.strictEqual(yield* from("http://evil.example.org:4350", "evil.example.org:4350"), 403)
         assert.strictEqual(yield* from("http://evil.example.org", "127.0.0.1:4350"), 403)
         assert.strictEqual(yield* from("null", "127.0.0.1:4350"), 403)
-      })
+        assert.strictEqual(yield* from("http://app.example.org", "127.0.0.1:4350"), 200)
+      }),
+      { corsOrigins: new Set(["http://app.example.org"]) }
     )
   )
 

@@ -270,7 +270,10 @@ describe("tenants of /mcp", () => {
         const second = yield* send("POST", "/api/workspaces", { token: mine.token, json: { name: "second" } })
         const secondId = (second.body as Message).data.id
         const both = yield* call(mine.token, "recall")
-        assert.include(both.result.content[0].text, "workspaceId: you are in several workspaces")
+        assert.include(
+          both.result.content[0].text,
+          "workspaceId: is needed here (X-Workspace-Id: must name one of your workspaces"
+        )
         assert.isFalse((yield* call(mine.token, "recall", { workspaceId: secondId })).result.isError)
         assert.lengthOf(namesOf(yield* ask(mine.token, "tools/list")), own)
         const pinned = { headers: { "x-workspace-id": secondId } }

@@ -17,6 +17,7 @@ import { Auth } from "../../Services/Auth.ts"
 import { Lifecycle } from "../../Services/Lifecycle.ts"
 import { Rates } from "../../Services/Rates.ts"
 import * as RequestFacts from "../../Services/RequestFacts.ts"
+import { Settings } from "../../Services/Settings.ts"
 import { refusal } from "./Admission.ts"
 import { onFirstUse } from "./Faces/Load.ts"
 import { refuseOver } from "./JsonBody.ts"
@@ -47,6 +48,7 @@ export const layer = Layer.unwrap(
     const auth = yield* Auth
     const lifecycle = yield* Lifecycle
     const rates = yield* Rates
+    const { corsOrigins } = yield* Settings
     const server = yield* onFirstUse(() => import("./Faces/Mcp/Server.ts"))
 
     const admit = Effect.fnUntraced(function* (request: HttpServerRequest) {
@@ -54,7 +56,7 @@ export const layer = Layer.unwrap(
       yield* lifecycle.accepting
       const caller = yield* rates.admit(secret, auth.authenticate(secret))
       yield* RequestFacts.tell({ userId: caller.id, tokenId: caller.token.id })
-      if (!isOwnOrigin(request.headers, [])) {
+      if (!isOwnOrigin(request.headers, corsOrigins)) {
         return yield* new Forbidden({ error: "Origin: this page is not let in" })
       }
       return caller

@@ -3,12 +3,12 @@ import { InvalidInput, notFound } from "../../../../Schemas/Errors.ts"
 import type { RunId, WorkspaceId } from "../../../../Schemas/Ids.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { Runs } from "../../../../Services/Runs.ts"
-import { Workspaces } from "../../../../Services/Workspaces.ts"
+import { Workplace } from "../../../../Services/Workplace.ts"
 
 /** In which workspace a client works: the one that its header names, if it has one. */
 export const make = Effect.gen(function* () {
   const runs = yield* Runs
-  const workspaces = yield* Workspaces
+  const workplace = yield* Workplace
 
   return {
     /**
@@ -23,14 +23,14 @@ export const make = Effect.gen(function* () {
       }
       const given = named ?? header
       if (given !== undefined) return given as WorkspaceId
-      const [first, ...others] = yield* workspaces.list(caller)
-      if (first !== undefined && others.length === 0) return first.id
-      return yield* new InvalidInput({
-        error:
-          first === undefined
-            ? "workspaceId: you are in no workspace"
-            : "workspaceId: you are in several workspaces; name one here, or in the header X-Workspace-Id"
-      })
+      const { workspaceId } = yield* workplace
+        .resolve(caller, { header: undefined })
+        .pipe(
+          Effect.catchTag(["InvalidInput", "NotFound"], ({ error }) =>
+            Effect.fail(new InvalidInput({ error: `workspaceId: is needed here (${error})` }))
+          )
+        )
+      return workspaceId
     }),
     /** A run of a workspace of the caller's; with the header, of that one. No difference to one that there is not. */
     run: Effect.fnUntraced(function* (caller: Caller, header: string | undefined, id: RunId) {
