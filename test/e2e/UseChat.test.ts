@@ -157,6 +157,25 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
     await nodes.start(0)
   })
 
+  it("goes on by itself where its node is stopped", async () => {
+    model.hold()
+    preferred = 0
+    const { chat, job, page } = await open()
+    await send(page, `job ${job} stream 50`)
+    await until(async () => (await reply(page)).length > 10, "it answers")
+    preferred = 1
+    const stoppedAt = Date.now()
+    const exit = nodes.server(0).stop("SIGTERM")
+    await until(() => asked(job).length === 2, "the other node has taken it up")
+    model.release()
+    await until(async () => (await storedReply(chat)) === said(job), "the reply is stored")
+    await until(async () => (await reply(page)) === said(job), "the page shows it")
+    report(`SIGTERM: the page shows the whole answer of the other node after ${Date.now() - stoppedAt} ms`)
+    await settled(page)
+    assert.strictEqual(await exit, 0)
+    await nodes.start(0)
+  })
+
   it("stops the answer where it is asked to", async () => {
     model.hold()
     const { chat, job, page } = await open()

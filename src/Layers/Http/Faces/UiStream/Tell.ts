@@ -10,6 +10,7 @@ import { type Chunk, type Decisions, makeTelling } from "../../../../Schemas/UiS
 import type { Answered } from "../../../../Schemas/UiStream/Request.ts"
 import { Approvals } from "../../../../Services/Approvals.ts"
 import { Runs } from "../../../../Services/Runs.ts"
+import type { Piece } from "./Wire.ts"
 
 /** A turn that is told as a message. */
 export interface Told {
@@ -55,11 +56,10 @@ export const make = Effect.gen(function* () {
           ({ steps }) => steps.flatMap((step) => (step.type === "tool" ? [step.result] : []))
         )
       })
-      const unavailable = ({ error }: Unavailable) =>
-        Effect.succeed({ chunks: [{ type: "error", errorText: error }], isOver: true })
+      const unavailable = () => Effect.succeed({ chunks: [], isOver: true, isLost: true })
 
       return Stream.concat(
-        Stream.succeed([telling.start, ...before]),
+        Stream.succeed<Piece>({ chunks: [telling.start, ...before], isLost: false }),
         events.pipe(
           Stream.mapArrayEffect((batch) =>
             Effect.map(
@@ -68,8 +68,7 @@ export const make = Effect.gen(function* () {
             )
           ),
           Stream.takeUntil(({ isOver }) => isOver),
-          Stream.map(({ chunks }) => chunks),
-          Stream.filter((chunks) => chunks.length > 0)
+          Stream.filter(({ chunks, isLost }) => isLost || chunks.length > 0)
         )
       )
     })
@@ -114,17 +113,18 @@ const makeTaking = (
     const wasSilent = silent.size > 0
     if (event !== "status" || data.status !== "waiting_approval") {
       const isOver = isEnd(told.event)
+      const isLost = event === "error" && data.code === "unavailable"
       const chunks = telling.take(told, decisions)
-      return { chunks: wasSilent && !isOver ? [] : chunks, isOver }
+      return { chunks: isLost || (wasSilent && !isOver) ? [] : chunks, isOver, isLost }
     }
     decisions = yield* known.decisions
     const asking = telling.take(told, decisions)
     const chunks = wasSilent ? corrected(silent.get(data.approvalId)) : asking
     silent.delete(data.approvalId)
-    if (silent.size > 0 || !telling.isWaiting(decisions)) return { chunks, isOver: false }
+    if (silent.size > 0 || !telling.isWaiting(decisions)) return { chunks, isOver: false, isLost: false }
     // What was done beside the calls that wait has its events behind theirs.
     const done = (yield* known.results).flatMap((result) => telling.result(result, decisions))
-    return { chunks: [...chunks, ...done, ...telling.pause()], isOver: true }
+    return { chunks: [...chunks, ...done, ...telling.pause()], isOver: true, isLost: false }
   })
 
   return Effect.fnUntraced(function* (batch: ReadonlyArray<NumberedEvent>) {
@@ -132,8 +132,8 @@ const makeTaking = (
     for (const told of batch) {
       const taken = yield* takeOne(told)
       chunks.push(...taken.chunks)
-      if (taken.isOver) return { chunks, isOver: true }
+      if (taken.isOver) return { chunks, isOver: true, isLost: taken.isLost }
     }
-    return { chunks, isOver: false }
+    return { chunks, isOver: false, isLost: false }
   })
 }
