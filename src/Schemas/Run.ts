@@ -240,9 +240,6 @@ export const isTerminal = (status: RunStatus): boolean =>
 /** Whether it is over or waits for people: it does not go on by itself. */
 export const isSettled = (status: RunStatus): boolean => isTerminal(status) || status === "WAITING_APPROVAL"
 
-/** Why a run that keeps losing its worker is given up. */
-export const workerLost = (times: number): string => `the worker was lost ${times} times while it ran this`
-
 /** 409: what is asked of a run that is over. */
 export class RunFinished extends Schema.TaggedError<RunFinished>()("RunFinished", {
   error: Schema.String

@@ -1,4 +1,7 @@
-import { type StoredRun, workerLost } from "./Run.ts"
+import type { StoredRun } from "./Run.ts"
+
+/** Why a run that keeps losing its worker is given up. */
+export const workerLost = (times: number): string => `the worker was lost ${times} times while it ran this`
 
 /**
  * From so many losses of its worker in a row, without a step in between, a run is suspect: it waits until it may begin.

@@ -201,7 +201,7 @@ const work = {
     fallback: 30
   }),
   AGENTD_IDEMPOTENCY_HOURS: hours(
-    "how long an `Idempotency-Key` and what it was answered are kept ([client.md](client.md#asking-twice))",
+    "how long an `Idempotency-Key` and what it was answered are kept ([client.md](client.md#asking-twice)), and conversations that no list shows after their last message",
     24,
     720
   ),

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { RunId } from "../../src/Schemas/Ids.ts"
-import { workerLost } from "../../src/Schemas/Run.ts"
+import { workerLost } from "../../src/Schemas/RunLoss.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
 import { append } from "../support/Appended.ts"
 import type { It } from "../support/Backends.ts"

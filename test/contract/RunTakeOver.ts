@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { RunId } from "../../src/Schemas/Ids.ts"
-import { workerLost } from "../../src/Schemas/Run.ts"
+import { workerLost } from "../../src/Schemas/RunLoss.ts"
 import { noUsage } from "../../src/Schemas/Usage.ts"
 import { RunJournal } from "../../src/Services/RunJournal.ts"
 import type { Renewal } from "../../src/Services/RunRepo.ts"

@@ -97,6 +97,14 @@ const suite = () =>
         call: Effect.flatMap(ConversationRepo, (repo) => repo.list({ workspaceId, ...pages }))
       },
       {
+        what: "the conversation of a chat",
+        table: "conversations",
+        index: "conversations_of_chat",
+        call: Effect.flatMap(ConversationRepo, (repo) =>
+          repo.findChat({ workspaceId, ownerId: "user" as UserId, chatId: "chat" })
+        )
+      },
+      {
         what: "the last messages of the list of conversations",
         table: "messages",
         index: "messages_of_conversation",

@@ -2,14 +2,15 @@ import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { RunId } from "../../../../Schemas/Ids.ts"
-import { RunKind, StoredRun, workerLost } from "../../../../Schemas/Run.ts"
+import { RunKind, StoredRun } from "../../../../Schemas/Run.ts"
 import {
   aloneFrom,
   loseWorker,
   mayBegin,
   restMillis,
   settleLeases,
-  suspectFrom
+  suspectFrom,
+  workerLost
 } from "../../../../Schemas/RunLoss.ts"
 import * as Metrics from "../../../../Services/Metrics.ts"
 import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
