@@ -179,6 +179,18 @@ describe("An answer with a format", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("is not asked for again where its schema takes too long", () =>
+    Effect.gen(function* () {
+      const slow = { name: "slow", schema: { properties: { a: { pattern: "^(a+)+$" } } } }
+      const text = JSON.stringify({ a: `${"a".repeat(40)}!` })
+      const { exit, requests } = yield* runWith({ answers: [says(text)], given: { format: slow } })
+      assert.isTrue(exit._tag === "Failure")
+      if (exit._tag !== "Failure") return
+      assert.isTrue(exit.failure._tag === "InvalidOutput" && exit.failure.error.includes("in time"))
+      assert.strictEqual(requests.length, 1)
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("takes a step each time that it is asked for", () =>
     Effect.gen(function* () {
       const { exit } = yield* runWith({ answers: [says(bad), says(good)], given: { format: person } })
