@@ -11,7 +11,7 @@ import { pathId } from "./Fields.ts"
 import { Idempotency, KnowsRetries } from "./Idempotency.ts"
 import { pageOf } from "./Paging.ts"
 
-const page = pageOf(AgentId)
+const page = pageOf(AgentId, "a thousand")
 
 const storedResponse = faceAnswer("Response")
 

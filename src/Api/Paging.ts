@@ -74,8 +74,8 @@ const beyond = (description: string) => ({ description, ...extension.override })
 
 const pageLimit = limitOf({ maximum: mostPageRows })
 
-/** A page of a list that is all of it without one (CONTRACT.md section 3). */
-export const pageOf = <S extends Schema.Top>(id: S) => ({
+/** A page of a list that is all of it without one (CONTRACT.md section 3), or what `without` says. */
+export const pageOf = <S extends Schema.Top>(id: S, without = "all of them") => ({
   query: {
     limit: Schema.optionalKey(wholeNumber(1, mostPageRows)),
     after: Schema.optionalKey(id)
@@ -83,7 +83,7 @@ export const pageOf = <S extends Schema.Top>(id: S) => ({
   description:
     "An answer has at most 32 MiB: over that it is a 400, and `limit` and `after` read the list a page at a time.",
   transform: describing({
-    limit: { ...pageLimit, ...beyond("How many at most. Without it all of them.") },
+    limit: { ...pageLimit, ...beyond(`How many at most. Without it ${without}.`) },
     after: beyond("The id of the last one seen: those behind it.")
   })
 })

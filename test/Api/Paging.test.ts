@@ -30,7 +30,7 @@ const whole: Readonly<Record<string, string>> = {
   "/api/chat/conversations/{id}": "before"
 }
 /** These have a default and pages, and a test of their own each. */
-const logs = ["/api/audit", "/api/webhooks/{id}/deliveries"]
+const logs = ["/api/audit", "/api/webhooks/{id}/deliveries", "/v1/models"]
 const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
 
 const offset = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }

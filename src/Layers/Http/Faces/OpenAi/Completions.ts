@@ -16,6 +16,8 @@ import { isEnd, type NumberedEvent, type RunEvent } from "../../../../Schemas/Ru
 import { nothingToldOn, type TurnTold, toldOn } from "../../../../Schemas/TurnTold.ts"
 import { noUsage } from "../../../../Schemas/Usage.ts"
 import { Chat } from "../../../../Services/Chat.ts"
+import { monotonicMillis } from "../../../../Services/CurrentTime.ts"
+import * as RequestFacts from "../../../../Services/RequestFacts.ts"
 import { Usage } from "../../../../Services/Usage.ts"
 import { Workplace } from "../../../../Services/Workplace.ts"
 import { answer, framed } from "../../EventStream.ts"
@@ -74,6 +76,7 @@ type EndOf = (
 const whole = Effect.fnUntraced(function* (turn: BegunTurn, head: AnswerHead, endOf: EndOf) {
   let told = nothingToldOn
   let last: RunEvent | undefined
+  const since = yield* monotonicMillis
   yield* Stream.runForEachArray(turn.events, (batch) =>
     Effect.sync(() => {
       for (const event of batch) {
@@ -82,6 +85,7 @@ const whole = Effect.fnUntraced(function* (turn: BegunTurn, head: AnswerHead, en
       }
     })
   )
+  yield* RequestFacts.tell({ waitedMillis: (yield* monotonicMillis) - since })
   const end = yield* endOf(turn, { ...told, isBroken: false }, last)
   return "code" in end ? refusal(end) : HttpServerResponse.jsonUnsafe(completion(head, end))
 })
