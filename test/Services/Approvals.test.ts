@@ -68,6 +68,26 @@ const subject = Effect.fnUntraced(function* (
 })
 
 describe("Approvals", () => {
+  it.effect("of one run are what waits of it, for those who may see it", () =>
+    Effect.gen(function* () {
+      const { approvals, id, user } = yield* subject({
+        autonomyLevel: "supervised",
+        calls: [remember, recall]
+      })
+      yield* until(id, isWaiting)
+      const waiting = yield* approvals.waitingOf(user, id)
+      assert.deepStrictEqual(
+        waiting.map(({ tool }) => tool),
+        ["remember", "recall"]
+      )
+      const [first] = waiting
+      if (first !== undefined) yield* approvals.decide(user, first.id, { decision: "reject" })
+      assert.deepStrictEqual(yield* approvals.waitingOf(user, id), waiting.slice(1))
+      const { user: stranger } = yield* makeTenant()
+      assert.deepStrictEqual(yield* approvals.waitingOf(stranger, id), [])
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("asks about a call, and makes it once it is allowed", () =>
     Effect.gen(function* () {
       const { approvals, entries, id, model, user, waiting } = yield* subject()

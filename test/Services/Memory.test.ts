@@ -59,6 +59,27 @@ describe("Memory", () => {
     }).pipe(Effect.provide(layerOffline()))
   )
 
+  it.effect("searches as agents recall: of the project and the workspace, the latest written first", () =>
+    Effect.gen(function* () {
+      const memory = yield* Memory
+      const { user, workspaceId } = yield* makeTenant()
+      const project = yield* makeProject(workspaceId)
+      yield* memory.upsert(user, { workspaceId, key: "colour", value: "Green" })
+      yield* memory.upsert(user, { workspaceId, projectId: project.id, key: "shade", value: "dark green" })
+      const keys = (filter: object) =>
+        Effect.map(memory.search(user, { workspaceId, limit: 50, ...filter }), (found) =>
+          found.map(({ key }) => key)
+        )
+      assert.deepStrictEqual(yield* keys({ projectId: project.id, query: "green" }), ["shade", "colour"])
+      assert.deepStrictEqual(yield* keys({ projectId: project.id, limit: 1 }), ["shade"])
+      assert.deepStrictEqual(yield* keys({ query: "green" }), ["colour"])
+      assert.deepStrictEqual(yield* keys({ query: "red" }), [])
+      const { user: stranger } = yield* makeTenant()
+      const refused = yield* Effect.flip(memory.search(stranger, { workspaceId, limit: 1 }))
+      assert.instanceOf(refused, Forbidden)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
   it.effect("says which user wrote an entry", () =>
     Effect.gen(function* () {
       const memory = yield* Memory

@@ -22,7 +22,7 @@ export const make = (token: RpcId | undefined): Progress => {
 
   const say = (next: number) => {
     if (token === undefined) return undefined
-    progress = Math.max(next, progress + 0.001)
+    progress = Math.max(next, Math.round(progress * 1_000 + 1) / 1_000)
     return notificationMessage("notifications/progress", { progressToken: token, progress, message })
   }
 
