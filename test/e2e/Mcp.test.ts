@@ -3,6 +3,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js"
 import { makeClient, makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import { until } from "../support/Until.ts"
 
 // biome-ignore lint/suspicious/noExplicitAny: what a client in any language sees
 type Answer = any
@@ -148,6 +149,52 @@ describe("the official client of MCP, unchanged", () => {
       arguments: { runId: id, waitSeconds: 60 }
     })
     assert.strictEqual(ended.structuredContent.status, "CANCELLED")
+    await client.close()
+  })
+
+  it("goes away: since 2026-07-28 that takes the call back, before it changes nothing", async () => {
+    const { client } = await connect()
+    const statusOf = async (runId: string): Promise<string> =>
+      ((await client.callTool({ name: "get_run", arguments: { runId } })) as Answer).structuredContent.status
+    const leave = async (version: string) => {
+      const params = {
+        name: "Research_Bot",
+        arguments: supervised,
+        _meta: {
+          progressToken: 1,
+          ...(version === "2026-07-28" && {
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {}
+          })
+        }
+      }
+      const leaving = new AbortController()
+      const response = await fetch(`${server.baseUrl}/mcp`, {
+        method: "POST",
+        signal: leaving.signal,
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": version,
+          "mcp-method": "tools/call",
+          "mcp-name": "Research_Bot"
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params })
+      })
+      let told = ""
+      for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        told += piece
+        if (told.includes("waiting for the approval")) break
+      }
+      leaving.abort()
+      const runs: Answer = await client.callTool({ name: "list_runs", arguments: { limit: 1 } })
+      return runs.structuredContent.runs[0].id as string
+    }
+    const kept = await leave("2025-11-25")
+    const taken = await leave("2026-07-28")
+    await until(async () => (await statusOf(taken)) === "CANCELLED", "the run is cancelled")
+    assert.strictEqual(await statusOf(kept), "WAITING_APPROVAL")
     await client.close()
   })
 

@@ -33,44 +33,10 @@ const refuse = (error: string) => Effect.fail(new InvalidInput({ error }))
 /** Begins the turn that a response is of, or goes on with one that waits for a decision. */
 export const makeSending = Effect.gen(function* () {
   const chat = yield* Chat
-  const turns = yield* Turns
   const workplace = yield* Workplace
+  const { before, followed } = yield* makePlaces
   const decided = yield* makeDeciding
   const resolved = yield* makeResolving
-
-  /**
-   * The message behind which the answer is asked for: undefined where the conversation simply goes on. Behind a response that is
-   * not the last one it goes on in a copy, and so it does where the answer is not to be stored in it.
-   */
-  const followed = Effect.fnUntraced(function* (request: ResponseRequest, detail: TurnDetail | null) {
-    if (detail === null || !isTerminal(detail.run.status)) return undefined
-    if (request.previous === undefined && request.isStored) return undefined
-    if (detail.reply !== null) return detail.reply.id
-    // Without a reply the conversation ends with what was asked.
-    const [first] = yield* Stream.runCollect(Stream.take(turns.told(detail.run), 1))
-    return first?.event.event === "conversation" ? first.event.data.messageId : undefined
-  })
-
-  /** The turn that a request goes on behind, and its conversation. */
-  const before = Effect.fnUntraced(function* (caller: Caller, request: ResponseRequest) {
-    const { conversationId, previous } = request
-    if (previous !== undefined) {
-      const detail = yield* turns
-        .get(caller, previous.turnId)
-        .pipe(Effect.catchTag("NotFound", () => refuse(`previous_response_id: ${noSuchResponse}`)))
-      const { conversation } = detail
-      return { conversation, detail }
-    }
-    if (conversationId === undefined) return { conversation: null, detail: null }
-    const unknown = () => refuse("conversation: there is no such conversation")
-    const found = yield* chat
-      .get(caller, conversationId as ConversationId, { limit: 1 })
-      .pipe(Effect.catchTag("NotFound", unknown))
-    const { conversation, turn } = yield* turns
-      .chat(caller, found.conversation.workspaceId, conversationId)
-      .pipe(Effect.catchTag("NotFound", unknown))
-    return { conversation, detail: turn === null ? null : yield* turns.get(caller, turn.id) }
-  })
 
   const placeOf = Effect.fnUntraced(function* (
     caller: Caller,
@@ -120,6 +86,48 @@ export const makeSending = Effect.gen(function* () {
       isHidden: !request.isStored
     })
   })
+})
+
+/** Where in a conversation a request goes on. */
+const makePlaces = Effect.gen(function* () {
+  const chat = yield* Chat
+  const turns = yield* Turns
+
+  /**
+   * The message behind which the answer is asked for: undefined where the conversation simply goes on. Behind a response that is
+   * not the last one it goes on in a copy, and so it does where the answer is not to be stored in it.
+   */
+  const followed = Effect.fnUntraced(function* (request: ResponseRequest, detail: TurnDetail | null) {
+    if (detail === null || !isTerminal(detail.run.status)) return undefined
+    if (request.previous === undefined && request.isStored) return undefined
+    if (detail.reply !== null) return detail.reply.id
+    // Without a reply the conversation ends with what was asked.
+    const [first] = yield* Stream.runCollect(Stream.take(turns.told(detail.run), 1))
+    return first?.event.event === "conversation" ? first.event.data.messageId : undefined
+  })
+
+  /** The turn that a request goes on behind, and its conversation. */
+  const before = Effect.fnUntraced(function* (caller: Caller, request: ResponseRequest) {
+    const { conversationId, previous } = request
+    if (previous !== undefined) {
+      const detail = yield* turns
+        .get(caller, previous.turnId)
+        .pipe(Effect.catchTag("NotFound", () => refuse(`previous_response_id: ${noSuchResponse}`)))
+      const { conversation } = detail
+      return { conversation, detail }
+    }
+    if (conversationId === undefined) return { conversation: null, detail: null }
+    const unknown = () => refuse("conversation: there is no such conversation")
+    const found = yield* chat
+      .get(caller, conversationId as ConversationId, { limit: 1 })
+      .pipe(Effect.catchTag("NotFound", unknown))
+    const { conversation, turn } = yield* turns
+      .chat(caller, found.conversation.workspaceId, conversationId)
+      .pipe(Effect.catchTag("NotFound", unknown))
+    return { conversation, detail: turn === null ? null : yield* turns.get(caller, turn.id) }
+  })
+
+  return { before, followed }
 })
 
 /** What was said by whoever made the program in the conversation before: it holds as long as that lasts. */
