@@ -13,6 +13,7 @@ import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { layerNode } from "../support/Backends.ts"
 import { snapshot } from "../support/Filled.ts"
 import { makeApproval, makeRun, makeUser } from "../support/Fixtures.ts"
+import { sayInUi } from "../support/Operations.ts"
 import * as Postgres from "../support/Postgres.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 import { type Answer, dataOf, isError, makeWeb } from "../support/Web.ts"
@@ -71,6 +72,22 @@ const rows: Readonly<Record<string, Row>> = {
     body: () => ({ model: "default", messages: [{ role: "user", content: "hello" }] }),
     target: () => ""
   },
+  "openAi.createResponse": {
+    action: "message.send",
+    isFace: true,
+    body: () => ({ model: "default", input: "hello" }),
+    target: ({ body }) => (body as { conversation: { id: string } }).conversation.id
+  },
+  "openAi.cancelResponse": {
+    action: "run.cancel",
+    id: "waitingResponse",
+    target: (_, { waitingTurn = "" }) => waitingTurn
+  },
+  "openAi.deleteResponse": {
+    action: "conversation.delete",
+    id: "response",
+    target: (_, { conversation = "" }) => conversation
+  },
   "projects.create": create("project.create", { name: "p" }),
   "providerKeys.create": create("provider_key.create", { name: "k", provider: "offline", model: "m" }),
   "providerKeys.update": {
@@ -118,11 +135,6 @@ const rows: Readonly<Record<string, Row>> = {
     target: (_, { member }) => member ?? ""
   }
 }
-
-const sayInUi = (id: string, text: string) => ({
-  id,
-  messages: [{ id: "m", role: "user", parts: [{ type: "text", text }] }]
-})
 
 /** Those that take a POST and change nothing that is anybody's. */
 const changeNothing = ["connectors.check", "cronJobs.preview"]
@@ -180,6 +192,8 @@ const makeWorld = Effect.gen(function* () {
     run: (yield* makeRun(workspaceId)).id,
     brokenRun: (yield* makeRun(workspaceId, { status: "FAILED" })).id,
     waitingTurn: /"turnId":"(\w+)"/.exec(waitingChat.text)?.[1] ?? "",
+    waitingResponse: `resp_${/"turnId":"turn_(\w+)"/.exec(waitingChat.text)?.[1]}`,
+    response: `resp_${/"turnId":"turn_(\w+)"/.exec(chat.text)?.[1]}`,
     conversation: /"conversationId":"(\w+)"/.exec(chat.text)?.[1] ?? "",
     agent: yield* post("/api/agents", { name: "a" }),
     cronJob: yield* post("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" }),
@@ -276,7 +290,8 @@ const suite = (it: Vitest.MethodsNonLive<Worlds>) => {
         // What takes no id does as well for anybody.
         if (answer.status < 300) {
           const takeNone = ["session.start", "session.end", "tokens.create", "workspaces.create"]
-          assert.include([...takeNone, "openAi.createChatCompletion", "uiStream.send"], operation.id)
+          const faces = ["openAi.createChatCompletion", "openAi.createResponse", "uiStream.send"]
+          assert.include([...takeNone, ...faces], operation.id)
           return
         }
         assert.include([403, 404], answer.status, answer.text)

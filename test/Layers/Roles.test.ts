@@ -16,6 +16,7 @@ const ownerAlone: ReadonlySet<string> = new Set([
   "audit.list",
   "chat.remove",
   "cronJobs.takeOver",
+  "openAi.deleteResponse",
   "providerKeys.create",
   "providerKeys.update",
   "providerKeys.remove",

@@ -120,8 +120,12 @@ const kinds: Readonly<Record<string, string>> = {
 /** What is answered with success only of a run that is over. */
 export const isOfEnded = ({ id }: Operation): boolean => id === "runs.events" || id === "runs.retry"
 
-export const kindOf = ({ id }: Operation): string =>
-  id === "webhooks.redeliver" ? "webhookDelivery" : (kinds[id.split(".")[0] ?? ""] ?? "")
+const kindsOfOne: Readonly<Record<string, string>> = {
+  "openAi.cancelResponse": "waitingResponse",
+  "webhooks.redeliver": "webhookDelivery"
+}
+
+export const kindOf = ({ id }: Operation): string => kindsOfOne[id] ?? kinds[id.split(".")[0] ?? ""] ?? ""
 
 /** What an id field of the name means: `connectorIds` are connectors, `id` what the endpoint is about. */
 export const kindOfField = (operation: Operation, name: string) =>
@@ -136,6 +140,11 @@ export const kindOfField = (operation: Operation, name: string) =>
 const readings = operations.filter(
   ({ id, method }) => method === "GET" && id !== "runs.events" && !/^(system|openAi|uiStream)\./.test(id)
 )
+
+export const sayInUi = (id: string, text: string) => ({
+  id,
+  messages: [{ id: "m", role: "user", parts: [{ type: "text", text }] }]
+})
 
 export const makeWorld = Effect.gen(function* () {
   const { send } = yield* makeWeb
@@ -152,6 +161,11 @@ export const makeWorld = Effect.gen(function* () {
       token,
       json: { workspaceId, content: "secret" }
     })
+    // Its stream ends when people are asked.
+    const waiting = yield* send("POST", "/api/ui/default/chat", {
+      token,
+      json: { ...sayInUi("waiting", 'call remember {"key":"w","value":"v"}'), autonomyLevel: "supervised" }
+    })
     const webhook = yield* create("/api/webhooks", {
       url: "https://example.org/hook",
       events: ["connector.error"]
@@ -167,6 +181,7 @@ export const makeWorld = Effect.gen(function* () {
       approval: approval.id,
       conversation: /"conversationId":"(\w+)"/.exec(chat.text)?.[1] ?? "",
       response: `resp_${/"turnId":"[a-z]+_(\w+)"/.exec(chat.text)?.[1]}`,
+      waitingResponse: `resp_${/"turnId":"[a-z]+_(\w+)"/.exec(waiting.text)?.[1]}`,
       agent: yield* create("/api/agents", { name: "a" }),
       cronJob: yield* create("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" }),
       connector: yield* create("/api/connectors", { type: "custom" }),
