@@ -24,16 +24,16 @@ type Options = Pick<
 
 /** How an answer is wanted, as every provider package takes it: what a provider has no word for it leaves out. */
 export const wantedOf = (request: InferenceRequest, asked: Asked): Options => {
-  const { format, sampling = {}, toolChoice, tools } = request
+  const { format, sampling = {}, toolChoice } = request
   return {
     ...samplingOf(sampling),
-    ...(toolChoice !== undefined &&
-      tools.length > 0 && {
-        toolChoice:
-          typeof toolChoice === "string"
-            ? { type: toolChoice }
-            : { type: "tool" as const, toolName: asked.names.name(toolChoice.name) }
-      }),
+    // The packages leave it out where there are no tools.
+    ...(toolChoice !== undefined && {
+      toolChoice:
+        typeof toolChoice === "string"
+          ? { type: toolChoice }
+          : { type: "tool" as const, toolName: asked.names.name(toolChoice.name) }
+    }),
     ...(format !== undefined && isTold(request, asked) && { responseFormat: responseFormatOf(format) })
   }
 }
