@@ -255,6 +255,30 @@ describe("people that a call waits for", () => {
       })
     )
   )
+
+  it.live("of which a client can read no more says so, and goes on", () =>
+    inWeb(
+      Effect.gen(function* () {
+        const { call, old, statusOf, token } = yield* subject
+        const most = 64
+        for (let id = 0; id < most; id++) {
+          yield* Effect.forkChild(call(token, "Bot", supervised, { ...old, id }))
+        }
+        const waiting = Effect.map(
+          call(token, "list_runs", { status: "WAITING_APPROVAL" }),
+          ({ result }) => result.structuredContent.total === most
+        )
+        yield* eventually(waiting, "as many streams are read as may be")
+        const { error } = yield* call(token, "Bot", supervised, { ...old, id: most })
+        assert.include(error.message, `event streams: ${most} of this user are open`)
+        assert.include(error.message, error.data.runId)
+        yield* eventually(
+          Effect.map(statusOf(error.data.runId), (status) => status === "WAITING_APPROVAL"),
+          "the run goes on"
+        )
+      })
+    )
+  )
 })
 
 const workspaceOf = (send: Effect.Success<typeof makeMcpWeb>["send"], token: string) =>

@@ -7,6 +7,7 @@ import { RunId, type WorkspaceId } from "../../../../Schemas/Ids.ts"
 import { type CreateTask, isSettled } from "../../../../Schemas/Run.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { Chat } from "../../../../Services/Chat.ts"
+import { monotonicMillis } from "../../../../Services/CurrentTime.ts"
 import { Memory } from "../../../../Services/Memory.ts"
 import * as RequestFacts from "../../../../Services/RequestFacts.ts"
 import { Runs } from "../../../../Services/Runs.ts"
@@ -170,7 +171,10 @@ const makeLook = Effect.gen(function* () {
   const run = Effect.fnUntraced(function* ({ caller, header }: ToolCall, runId: RunId, waitSeconds = 0) {
     const found = yield* workplaces.run(caller, header, runId)
     if (waitSeconds === 0 || isSettled(found.status)) return Results.runAnswer(found)
+    const since = yield* monotonicMillis
     yield* runs.wait(caller.id, runId, waitSeconds * 1_000)
+    // What was waited for on purpose is no slowness.
+    yield* RequestFacts.tell({ waitedMillis: (yield* monotonicMillis) - since })
     return Results.runAnswer(yield* workplaces.run(caller, header, runId))
   })
 

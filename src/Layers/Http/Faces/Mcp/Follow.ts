@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Approval } from "../../../../Schemas/Approval.ts"
+import type { NotFound, RateLimited, Unavailable } from "../../../../Schemas/Errors.ts"
 import { isEnd, type NumberedEvent } from "../../../../Schemas/RunEvent.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { noUsage } from "../../../../Schemas/Usage.ts"
@@ -17,7 +18,7 @@ import * as Asking from "./Asking.ts"
 import * as Ends from "./Ends.ts"
 import type { Exchange } from "./Exchange.ts"
 import * as Inflight from "./Inflight.ts"
-import { errorMessage, RpcError, resultMessage } from "./Messages.ts"
+import { errorMessage, invalidParams, RpcError, resultMessage } from "./Messages.ts"
 import { callState, type Followed } from "./Places.ts"
 import * as Progress from "./Progress.ts"
 import { sent } from "./Sent.ts"
@@ -78,7 +79,7 @@ export const make = Effect.gen(function* () {
     })
     let isAnswered = false
     return Stream.unwrap(begin(following)).pipe(
-      Stream.catch((error) => Stream.succeed(answer(failureOf(error)))),
+      Stream.catch((error) => Stream.succeed(answer(failureOf(error, followed)))),
       Stream.catchDefect((defect) =>
         Stream.fromEffect(Effect.as(Effect.logError("a call of MCP failed", defect), answer(internalError)))
       ),
@@ -191,10 +192,11 @@ const behind = ({ after, runId }: Followed): NumberedEvent => ({
 
 const internalError = new RpcError({ code: -32603, message: "internal error" })
 
-/** A run that is not there, or not for this caller, in one sentence for both. */
-const failureOf = (error: RpcError | { readonly _tag: string; readonly error: string }): RpcError =>
-  error instanceof RpcError
-    ? error
-    : new RpcError({ code: error._tag === "NotFound" ? -32602 : -32603, message: error.error })
+/** A run that is not there, or not for this caller, in one sentence for both; of one that can't be read now, which it is. */
+const failureOf = (error: RpcError | NotFound | RateLimited | Unavailable, { runId }: Followed): RpcError => {
+  if (error instanceof RpcError) return error
+  if (error._tag === "NotFound") return invalidParams(error.error)
+  return new RpcError({ code: -32603, message: `${error.error}; ${runId} goes on`, data: { runId } })
+}
 
 export type Follow = Effect.Success<typeof make>

@@ -14,7 +14,6 @@ const retryMillis = 1_000
 const codes: Readonly<Record<number, string>> = {
   400: "invalid_input",
   404: "not_found",
-  406: "not_acceptable",
   503: "unavailable"
 }
 
