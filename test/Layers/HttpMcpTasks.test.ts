@@ -148,7 +148,7 @@ describe("people that a call waits for", () => {
   it.live("are asked through a client of 2026-07-28, which goes on with its call on any node", () =>
     inWeb(
       Effect.gen(function* () {
-        const { call, token } = yield* subject
+        const { call, send, token, workspaceId } = yield* subject
         const other = yield* makeMcpWeb
         const can = { capabilities: { elicitation: { form: {} } } }
         for (const [name, args] of [
@@ -177,6 +177,11 @@ describe("people that a call waits for", () => {
         const stranger = yield* makeTenant()
         const asked = (yield* call(token, "Bot", supervised, can)).result
         const params = { requestState: asked.requestState, inputResponses: {} }
+        yield* send("POST", "/api/agents", { token, json: { workspaceId, name: "Other" } })
+        for (const name of ["chat", "Other", "nobody"]) {
+          const mixed = yield* call(token, name, supervised, { ...can, params })
+          assert.strictEqual(mixed.error?.message, "requestState: is none of this call", name)
+        }
         const stolen = yield* call(stranger.token, "send_task", supervised, { ...can, params })
         assert.deepStrictEqual([stolen.error.code, stolen.error.message], [-32602, "run not found"])
       })

@@ -37,6 +37,8 @@ const callOf = (asked: Asked): Calls.ToolCall | RpcError => {
   }
 }
 
+const ofNoCall = invalidParams("requestState: is none of this call")
+
 /**
  * `tools/call`. What the call begins is a run: the request is answered out of its events, or with it as a task, where the client
  * takes one. Before 2026-07-28 the client asks for a task; since then it says that it takes them, and every call of an
@@ -64,10 +66,12 @@ export const make = Effect.fnUntraced(function* (
   const goOn = Effect.fnUntraced(function* (asked: Asked, call: Calls.ToolCall) {
     const { inputResponses, requestState } = asked.request.params
     const state = Option.getOrUndefined(callState.read(requestState))
-    if (state === undefined || (state.kind === "turn") !== (call.name === "chat")) {
-      return yield* invalidParams("requestState: is none of this call")
-    }
+    if (state === undefined || (state.kind === "turn") !== (call.name === "chat")) return yield* ofNoCall
     const run = yield* calls.workplaces.run(asked.caller, call.header, state.runId)
+    if (state.kind === "task") {
+      const agent = yield* calls.agents.find(asked.caller, run.workspaceId, call.name)
+      if (agent?.id !== run.agentId) return yield* ofNoCall
+    }
     const decided = yield* asking.decideAll(asked.caller, run.id, objectOr(inputResponses))
     // Who has closed the form is not asked the same again at once.
     const isLeft = inputResponses !== undefined && decided === 0 && run.status === "WAITING_APPROVAL"
