@@ -54,7 +54,6 @@ for (const [provider, modelOf] of Object.entries(providers)) {
     describe(`${provider} with ${who}`, () => {
       for (const { expected, name, notAimocksResponses, talk } of talks) {
         if (notAimocksResponses !== undefined && who === "aimock" && provider.endsWith("responses")) continue
-        if (provider.endsWith("responses") && who === "agentd") continue
         for (const [way, isStreamed] of [
           ["generateText", false],
           ["streamText", true]
