@@ -18,9 +18,9 @@ export interface Operation {
 }
 
 /** `providerId` names an entry of the registry of providers, which is no tenant's. */
-const isId = (name: string) => (/^id$|Ids?$/.test(name) && name !== "providerId") || name in faceFields
+const isId = (name: string) => /^id$|Ids?$/.test(name) && name !== "providerId"
 
-/** What faces call an id, and what it is of. */
+/** What faces call an id outside of bodies, and what it is of. */
 const faceFields: Readonly<Record<string, string>> = {
   "x-workspace-id": "workspace",
   chat: "conversation",
@@ -48,7 +48,9 @@ export const operations: ReadonlyArray<Operation> = Object.values(Api.groups)
       method: endpoint.method,
       path,
       ids: [
-        ...parameters.filter(({ name }) => isId(name)).map(({ in: where, name }) => `${where} ${name}`),
+        ...parameters
+          .filter(({ name }) => isId(name) || name in faceFields)
+          .map(({ in: where, name }) => `${where} ${name}`),
         ...bodyFields(operation)
           .filter(isId)
           .map((name) => `body ${name}`)
