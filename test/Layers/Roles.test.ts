@@ -7,6 +7,7 @@ import { Auth } from "../../src/Services/Auth.ts"
 import { now } from "../../src/Services/CurrentTime.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
+import { mcp } from "../support/Faces.ts"
 import { isOfEnded, makeWorld, type Operation, operations, requestOf } from "../support/Operations.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 import type { Answer } from "../support/Web.ts"
@@ -196,4 +197,58 @@ describe("each role at each endpoint", () => {
       }).pipe(Effect.provide(layerOffline()))
     )
   }
+})
+
+describe("each role at /mcp", () => {
+  const withoutCredential: ReadonlyArray<Role> = [
+    ...everyRole.filter((role) => roles[role] === refusedCredential),
+    // A cookie is none here.
+    "a member by cookie",
+    "an owner by cookie",
+    "an owner's cookie on a page of somebody else"
+  ]
+
+  it.effect("refuses all without a credential alike, and changes nothing", () =>
+    Effect.gen(function* () {
+      const { headers, ids, mine, other, send, snapshot } = yield* makeRoles
+      const before = yield* Effect.forEach([other, mine], snapshot)
+      const { json, method, path, ...asked } = mcp("tools/call", {
+        name: "cancel_run",
+        arguments: { runId: ids.run }
+      })
+      const texts = new Set<string>()
+      for (const who of withoutCredential) {
+        const answer = yield* send(method, path, { json, headers: { ...asked.headers, ...headers[who] } })
+        isRefused(answer, unauthenticated, who)
+        assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer", who)
+        texts.add(answer.text)
+      }
+      assert.strictEqual(texts.size, 1, [...texts].join("\n"))
+      assert.deepStrictEqual(yield* Effect.forEach([other, mine], snapshot), before)
+    }).pipe(Effect.provide(layerOffline()))
+  )
+
+  it.effect("serves members alone in a workspace, and tells others nothing of it", () =>
+    Effect.gen(function* () {
+      const { headers, ids, send } = yield* makeRoles
+      const list = Effect.fnUntraced(function* (who: Role, workspaceId: string) {
+        const { json, method, path, ...asked } = mcp(
+          "tools/call",
+          { name: "list_runs", arguments: {} },
+          { headers: { "x-workspace-id": workspaceId } }
+        )
+        const answer = yield* send(method, path, { json, headers: { ...asked.headers, ...headers[who] } })
+        return answer.text.replaceAll(workspaceId, "the workspace")
+      })
+      const workspace = ids.workspace ?? ""
+      for (const who of ["a member", "an owner"] as const) {
+        assert.include(yield* list(who, workspace), "PENDING", who)
+      }
+      for (const who of ["a former member", "an owner of another workspace"] as const) {
+        const text = yield* list(who, workspace)
+        assert.notInclude(text, "PENDING", who)
+        assert.strictEqual(text, yield* list(who, `${workspace.slice(0, -4)}zzzz`), who)
+      }
+    }).pipe(Effect.provide(layerOffline()))
+  )
 })

@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** A file of a bundle: how large it is, and the modules that it is made of. */
+/** A file of a bundle, and how large it is. */
 export interface Chunk {
   readonly file: string
   readonly bytes: number
-  readonly modules: ReadonlyArray<string>
 }
 
 const imports = /(?:^|[\n;])(?:import|export)\b(?:[^;"'\n]*\bfrom)?\s*"\.\/([^"]+)"/gu
@@ -19,8 +18,7 @@ export const loadedWith = (bundle: string, entry: string): ReadonlyArray<Chunk> 
   const load = (file: string) => {
     if (loaded.has(file)) return
     const text = readFileSync(join(bundle, file), "utf8")
-    const modules = [...text.matchAll(/^\/\/#region (\S+)/gmu)].map(([, name = ""]) => name)
-    loaded.set(file, { file, bytes: text.length, modules })
+    loaded.set(file, { file, bytes: text.length })
     for (const [, imported = ""] of text.matchAll(imports)) load(imported)
   }
   load(entry)
