@@ -11,7 +11,7 @@ import {
   requestOf
 } from "../support/Operations.ts"
 import { layerOffline } from "../support/Service.ts"
-import type { Answer } from "../support/Web.ts"
+import { sentenceOf } from "../support/Web.ts"
 
 /** Endpoints that take no id: nothing of another tenant can be named in them. */
 const withoutIds = [
@@ -42,13 +42,6 @@ const expectedOf = (idField: string) => {
   // Faces find an agent by its id or its name.
   if (idField === "path agentId" || idField === "path model") return sees.agent
   return where === "path" ? sees.path : sees.reference
-}
-
-/** As we say it, as OpenAI does, and as the AI SDK takes it. */
-const sentenceOf = ({ body, headers, text }: Answer) => {
-  if (headers.get("content-type")?.startsWith("text/plain") === true) return text
-  const { error } = body as { readonly error: string | { readonly message: string } }
-  return typeof error === "string" ? error : error.message
 }
 
 type World = Effect.Success<typeof makeWorld>

@@ -191,3 +191,10 @@ export const isError = (answer: Answer, status: number, code: string, sentence?:
 }
 
 export const dataOf = <A>(answer: Answer): A => (answer.body as { readonly data: A }).data
+
+/** The sentence of a refusal: as we say it, as OpenAI does, and as the AI SDK takes it (CONTRACT.md section 14). */
+export const sentenceOf = ({ body, headers, text }: Answer): string => {
+  if (headers.get("content-type")?.startsWith("text/plain") === true) return text
+  const { error } = body as { readonly error: string | { readonly message: string } }
+  return typeof error === "string" ? error : error.message
+}

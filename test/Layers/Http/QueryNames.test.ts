@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Api } from "../../../src/Api/Api.ts"
 import { layerOffline, makeTenant } from "../../support/Service.ts"
-import { dataOf, isError, makeWeb } from "../../support/Web.ts"
+import { dataOf, isError, makeWeb, sentenceOf } from "../../support/Web.ts"
 
 interface Operation {
   readonly method: string
@@ -73,8 +73,11 @@ describe("a query parameter", () => {
         const target = `${concrete(path)}?bogus=1`
         const sentence = `bogus: is no query parameter here; ${known(names)}`
         const body = method === "GET" || method === "DELETE" ? {} : { json: {} }
-        isError(yield* send(method, target, { token, ...body }), 400, "invalid_input", sentence)
-        isError(yield* send(method, target, body), 401, "unauthenticated")
+        const refused = yield* send(method, target, { token, ...body })
+        assert.strictEqual(refused.headers.get("x-error-code"), "invalid_input")
+        assert.deepStrictEqual([refused.status, sentenceOf(refused)], [400, sentence])
+        const { headers, status } = yield* send(method, target, body)
+        assert.deepStrictEqual([status, headers.get("x-error-code")], [401, "unauthenticated"])
       }).pipe(Effect.provide(layerOffline()))
     )
   }

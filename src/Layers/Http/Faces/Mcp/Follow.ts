@@ -1,3 +1,4 @@
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -56,7 +57,9 @@ export const make = Effect.gen(function* () {
 
   const cancel = ({ caller, followed }: Following) =>
     runs.cancel(caller, followed.runId).pipe(
-      Effect.catch((error) => Effect.logDebug("a call that was taken back was not cancelled", error)),
+      Effect.catch(({ error }) =>
+        Effect.annotateLogs(Effect.logDebug("a call that was taken back was not cancelled"), { error })
+      ),
       Effect.asVoid,
       DatabaseWait.apart
     )
@@ -81,7 +84,9 @@ export const make = Effect.gen(function* () {
     return Stream.unwrap(begin(following)).pipe(
       Stream.catch((error) => Stream.succeed(answer(failureOf(error, followed)))),
       Stream.catchDefect((defect) =>
-        Stream.fromEffect(Effect.as(Effect.logError("a call of MCP failed", defect), answer(internalError)))
+        Stream.fromEffect(
+          Effect.as(Effect.logError("a call of MCP failed", Cause.die(defect)), answer(internalError))
+        )
       ),
       Stream.takeUntil(({ isLast }) => isLast),
       Stream.tap(({ isLast }) =>
