@@ -79,11 +79,13 @@ class World extends Context.Service<
       })
       const cronJobId = yield* create("/api/cron-jobs", { name: "c", schedule: "@daily", prompt: "p" })
       const webhookId = yield* create("/api/webhooks", { url: "https://example.org/hook", events: ["*"] })
+      // Where no budget is set by chance.
+      const apart = yield* create("/api/workspaces", { name: "apart" })
       return {
         send: (method: string, path: string, body: string) =>
           send(method, path, {
             token,
-            headers: isOfFace(path) ? { "x-workspace-id": workspaceId } : {},
+            headers: isOfFace(path) ? { "x-workspace-id": apart } : {},
             ...(method !== "GET" && { body })
           }),
         resources: {
