@@ -87,12 +87,15 @@ export const layer = Layer.effect(
       const caller = yield* CurrentUser
       const body = yield* bodyOf(request)
       const { params } = yield* RouteContext
+      const workspaceHeader = request.headers["x-workspace-id"]
+      const query = { ...(yield* ParsedSearchParams) } as Schema.Json
       const keyed = {
         caller,
         method: request.method,
         path: pathOf(endpoint, params),
         key,
-        request: requestText({ ...(yield* ParsedSearchParams) } as Schema.Json, body),
+        // The same text as ever of what names no workspace so.
+        request: requestText(workspaceHeader === undefined ? query : [query, workspaceHeader], body),
         keeping: Context.get(endpoint.annotations, Keeping)
       }
       const facts = (yield* RequestFacts.CurrentRequest) ?? {}
@@ -113,7 +116,7 @@ export const layer = Layer.effect(
           ? yield* stream(nameOf(group, endpoint), caller, performed.turnId, {
               params,
               payload: body as Schema.JsonObject,
-              workspaceHeader: request.headers["x-workspace-id"]
+              workspaceHeader
             })
           : responseOf(performed.answer)
       return isReplayed ? replayed(response) : response

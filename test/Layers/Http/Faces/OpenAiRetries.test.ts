@@ -137,7 +137,7 @@ describe("a request that OpenAI's client sends again by itself", () => {
 
   it.effect("has its key, where the client gives one", () =>
     Effect.gen(function* () {
-      const { id, model, sent } = yield* subject
+      const { id, model, sent, workspaceId } = yield* subject
       const key = { "idempotency-key": "k" }
       const first = yield* sent(0, hello, key)
       const again = yield* sent(0, hello, key)
@@ -146,6 +146,9 @@ describe("a request that OpenAI's client sends again by itself", () => {
       const streamed = yield* sent(undefined, { ...hello, stream: true }, key)
       assert.strictEqual(streamed.status, 409)
       assert.strictEqual(streamed.headers.get("x-should-retry"), "false")
+      // What is asked elsewhere is another request.
+      const elsewhere = yield* sent(0, hello, { ...key, "x-workspace-id": workspaceId })
+      assert.strictEqual(elsewhere.status, 409, elsewhere.text)
       assert.lengthOf(model.requests, 1)
     }).pipe(Effect.provide(layerScripted()))
   )
