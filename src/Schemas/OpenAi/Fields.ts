@@ -105,6 +105,26 @@ export const oneOf = <const A extends string>(...words: ReadonlyArray<A>) =>
         : refuse(name, `must be ${words.map((word) => `"${word}"`).join(" or ")}`)
   )
 
+/** Why a value can't be kept as it is: texts and names of members alike are what a text may be. */
+const problemIn = (value: Schema.Json): string | undefined => {
+  if (typeof value === "string") return textProblem(value, 0, longest)
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [key, inner] of Object.entries(value)) {
+    const problem = textProblem(key, 0, longest) ?? problemIn(inner)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+const toKeptObject = (name: string, value: Schema.Json): Read<Schema.JsonObject> => {
+  const problem = problemIn(value)
+  return problem === undefined ? toObject(name, value) : refuse(name, problem)
+}
+
+/** An object that is kept as it is, whatever it holds. */
+export const keptObject = optional(toKeptObject)
+export const requiredKeptObject = must(keptObject)
+
 /** Each item of a list of at most `most`, by its name. */
 export const list =
   <A>(least: number, most: number, read: (item: Field) => Read<A>) =>

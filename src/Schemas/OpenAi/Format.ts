@@ -36,6 +36,6 @@ const schemaOf = (given: Schema.JsonObject, within: string): Fields.Read<AnswerF
     }
     yield* Fields.boolean(Fields.fieldOf(given, "strict", within))
     const description = yield* Fields.text(0, 10_000)(Fields.fieldOf(given, "description", within))
-    const schema = yield* Fields.requiredObject(Fields.fieldOf(given, "schema", within))
+    const schema = yield* Fields.requiredKeptObject(Fields.fieldOf(given, "schema", within))
     return { name, ...(description !== undefined && { description }), schema }
   })

@@ -122,7 +122,7 @@ const mostPairs = 16
 
 const metadataOf = (field: Fields.Field): Fields.Read<Schema.JsonObject> =>
   Result.gen(function* () {
-    const given = (yield* Fields.object(field)) ?? {}
+    const given = (yield* Fields.keptObject(field)) ?? {}
     const keys = Object.keys(given)
     if (keys.length > mostPairs) return yield* Fields.refuse(field.name, `must be at most ${mostPairs} pairs`)
     for (const key of keys) {

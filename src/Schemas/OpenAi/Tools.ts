@@ -18,7 +18,7 @@ const functionOf = (given: Schema.JsonObject, name: string): Fields.Read<ToolDef
       name: yield* toolName(Fields.fieldOf(given, "name", name)),
       description:
         (yield* Fields.text(0, longestDescription)(Fields.fieldOf(given, "description", name))) ?? "",
-      parameters: (yield* Fields.object(Fields.fieldOf(given, "parameters", name))) ?? noParameters,
+      parameters: (yield* Fields.keptObject(Fields.fieldOf(given, "parameters", name))) ?? noParameters,
       readOnly: false
     }
   })

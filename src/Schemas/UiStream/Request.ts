@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import { AutonomyLevel } from "../Autonomy.ts"
+import { storableJson } from "../Json.ts"
 import * as Fields from "../OpenAi/Fields.ts"
 import type { ToolDefinition, ToolResult } from "../Tool.ts"
 import { plainInput, type TurnInput } from "../TurnInput.ts"
@@ -198,7 +199,7 @@ const resultOf = ({ given, name, type }: Part): Fields.Read<ToolResult | undefin
           : type.slice("tool-".length),
       result: isError
         ? yield* Fields.requiredAnyText(Fields.fieldOf(given, "errorText", name))
-        : (given.output ?? null),
+        : storableJson(given.output ?? null),
       isError,
       durationMs: 0
     }
@@ -225,8 +226,8 @@ const toolsOf = (given: Schema.JsonObject = {}): Fields.Read<ReadonlyArray<ToolD
       }
       const within = `tools.${name}`
       const tool = yield* Fields.requiredObject({ name: within, value })
-      const schema = yield* Fields.object(Fields.fieldOf(tool, "inputSchema", within))
-      const parameters = schema ?? (yield* Fields.object(Fields.fieldOf(tool, "parameters", within)))
+      const schema = yield* Fields.keptObject(Fields.fieldOf(tool, "inputSchema", within))
+      const parameters = schema ?? (yield* Fields.keptObject(Fields.fieldOf(tool, "parameters", within)))
       tools.push({
         name,
         description:

@@ -6,8 +6,10 @@ import { textOf } from "../../../src/Schemas/OpenAi/Content.ts"
 import type { Read } from "../../../src/Schemas/OpenAi/Fields.ts"
 import { formatOf } from "../../../src/Schemas/OpenAi/Format.ts"
 import { problemOf } from "../../../src/Schemas/OpenAi/Problem.ts"
+import { responseOf } from "../../../src/Schemas/OpenAi/ResponseRequest.ts"
 import { samplingOf } from "../../../src/Schemas/OpenAi/Sampling.ts"
 import { toolsOf } from "../../../src/Schemas/OpenAi/Tools.ts"
+import { readRequest } from "../../../src/Schemas/UiStream/Request.ts"
 
 const read = <A>(result: Read<A>): A => Result.getOrThrow(result)
 const refused = <A>(result: Read<A>): string =>
@@ -50,6 +52,43 @@ describe("the text of a message", () => {
 
 const weather = { name: "weather", description: "w", parameters: { type: "object" } }
 const nested = (given: Schema.JsonObject) => toolsOf(given, true)
+
+describe("what is kept as it is", () => {
+  it("has no text, and no name of a member, that can't be stored", () => {
+    const nul = "must not contain NUL characters"
+    const surrogate = "must be well-formed Unicode"
+    const tool = (parameters: Schema.JsonObject) =>
+      nested({ tools: [{ type: "function", function: { ...weather, parameters } }] })
+    const at = "tools[0].function.parameters"
+    assert.strictEqual(refused(tool({ enum: [1, null, "\u0000"] })), `${at}: ${nul}`)
+    assert.strictEqual(refused(tool({ properties: { "\ud800": {} } })), `${at}: ${surrogate}`)
+    const format = { type: "json_schema", name: "a", schema: { const: "\u0000" } }
+    assert.strictEqual(
+      refused(formatOf({ name: "text.format", value: format }, false)),
+      `text.format.schema: ${nul}`
+    )
+    const metadata = (value: Schema.JsonObject) =>
+      responseOf({ model: "default", input: "a", metadata: value })
+    assert.strictEqual(refused(metadata({ "\u0000": "a" })), `metadata: ${nul}`)
+    assert.strictEqual(refused(metadata({ "\udfff": "a" })), `metadata: ${surrogate}`)
+    const page = (inputSchema: Schema.JsonObject) =>
+      readRequest({
+        id: "a",
+        messages: [{ id: "b", role: "user", parts: [{ type: "text", text: "c" }] }],
+        tools: { a: { inputSchema } }
+      })
+    assert.strictEqual(refused(page({ title: "\u0000" })), `tools.a.inputSchema: ${nul}`)
+  })
+
+  it("is replaced where a model or a tool made it", () => {
+    const given = (value: string) => argumentsOf({ name: "arguments", value })
+    assert.deepStrictEqual(read(given('{"a\\u0000":"\\ud800"}')), { "a\ufffd": "\ufffd" })
+    assert.include(
+      JSON.stringify(read(given("[".repeat(100_000) + "]".repeat(100_000)))),
+      "nested too deeply"
+    )
+  })
+})
 
 describe("the tools of the caller", () => {
   it("are functions, as chat completions and as responses write them", () => {
