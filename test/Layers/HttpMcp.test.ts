@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { place } from "../../src/Layers/Http/Faces/Mcp/Places.ts"
+import { RunId } from "../../src/Schemas/Ids.ts"
 import type { SettingsShape } from "../../src/Services/Settings.ts"
 import { makeMcpWeb, messagesOf } from "../support/McpWeb.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
@@ -47,6 +50,7 @@ describe("/mcp", () => {
         assert.lengthOf(bare.result.tools, 7)
         const lost = yield* second.ask(token, "tools/list", {}, { version: latest, session: "bm9wZQ" })
         assert.strictEqual(lost.status, 404)
+        assert.strictEqual(lost.error.message, "Mcp-Session-Id: there is no such session")
       })
     )
   )
@@ -140,6 +144,48 @@ describe("/mcp", () => {
       })
     )
   )
+
+  it.effect("finds nothing by an id that can be none", () =>
+    inWeb(
+      Effect.gen(function* () {
+        const { ask, send } = yield* makeMcpWeb
+        const { token } = yield* makeTenant()
+        const old = { version: latest }
+        for (const taskId of ["\u0000", "run_\u0000", "\ud800", "r".repeat(101)]) {
+          for (const method of ["tasks/get", "tasks/result", "tasks/cancel"]) {
+            const { error } = yield* ask(token, method, { taskId }, old)
+            assert.strictEqual(error?.message, "task not found", `${method} ${JSON.stringify(taskId)}`)
+          }
+        }
+        const unknown = yield* ask(
+          token,
+          "tools/call",
+          { name: "agent_\u0000", arguments: { prompt: "a" } },
+          old
+        )
+        assert.strictEqual(unknown.error?.message, "Unknown tool: agent_\u0000")
+        const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } }
+        const notifications = { taskIds: ["run_\u0000"] }
+        const heard = yield* ask(token, "subscriptions/listen", { notifications }, { capabilities })
+        assert.deepStrictEqual(heard.messages[0].params.notifications, {})
+        const json = { jsonrpc: "2.0", id: "appr_\u0000", result: { action: "decline" } }
+        assert.strictEqual((yield* send("POST", "/mcp", { token, json })).status, 202)
+      })
+    )
+  )
+
+  it("goes on behind every place in a stream that it gives", () => {
+    const rpcId = "\u0001".repeat(200)
+    const followed = {
+      runId: RunId.make("run_a"),
+      kind: "task",
+      after: 1,
+      rpcId,
+      progressToken: rpcId,
+      ofTask: true
+    } as const
+    assert.deepStrictEqual(Option.getOrThrow(place.read(place.write(followed))), followed)
+  })
 
   it.effect("lets pages in that nobody's DNS can have brought here, and no others", () =>
     inWeb(

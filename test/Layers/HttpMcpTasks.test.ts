@@ -224,6 +224,12 @@ describe("people that a call waits for", () => {
           (yield* other.send("GET", "/mcp", { token: stranger.token, headers })).text
         )
         assert.deepStrictEqual([refused.length, refused[0].error.message], [1, "run not found"])
+        // Who works in another workspace of theirs sees nothing of this one.
+        const json2 = { name: "Second" }
+        const second = yield* send("POST", "/api/workspaces", { token, json: json2 })
+        const elsewhere = { ...headers, "x-workspace-id": (second.body as Message).data.id }
+        const unseen = messagesOf((yield* other.send("GET", "/mcp", { token, headers: elsewhere })).text)
+        assert.deepStrictEqual([unseen.length, unseen[0].error.message], [1, "run not found"])
         const nonsense = { ...headers, "last-event-id": "nonsense" }
         assert.strictEqual((yield* other.send("GET", "/mcp", { token, headers: nonsense })).status, 400)
       })

@@ -17,6 +17,7 @@ const mostAgents = 1_000
 /** How many tools a page has. */
 const pageSize = 100
 
+const isAgentId = Schema.is(AgentId)
 const cursors = opaque(Schema.fromJsonString(Schema.Struct({ after: AgentId })))
 
 const taken = definitions.map(({ name }) => name)
@@ -65,10 +66,8 @@ export const make = Effect.gen(function* () {
     /** The agent of a tool; undefined where there is none in this workspace. */
     find: Effect.fnUntraced(function* (caller: Caller, workspaceId: WorkspaceId, tool: string) {
       const found: Agent | undefined = agentOfTool(yield* all(caller, workspaceId), taken, tool)
-      if (found !== undefined || !tool.startsWith("agent_")) return found
-      const byId = yield* agents
-        .get(caller, tool as AgentId)
-        .pipe(Effect.catchTag("NotFound", () => Effect.undefined))
+      if (found !== undefined || !tool.startsWith("agent_") || !isAgentId(tool)) return found
+      const byId = yield* agents.get(caller, tool).pipe(Effect.catchTag("NotFound", () => Effect.undefined))
       return byId?.workspaceId === workspaceId ? byId : undefined
     })
   }

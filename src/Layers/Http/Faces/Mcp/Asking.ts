@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type { Approval } from "../../../../Schemas/Approval.ts"
-import type { ApprovalId, RunId } from "../../../../Schemas/Ids.ts"
+import { ApprovalId, type RunId } from "../../../../Schemas/Ids.ts"
 import { cut, textProblem } from "../../../../Schemas/Text.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { Approvals } from "../../../../Services/Approvals.ts"
@@ -68,6 +68,8 @@ export const decisionOf = (
   return { decision, ...(isReason && { reason }) }
 }
 
+const isApprovalId = Schema.is(ApprovalId)
+
 export const make = Effect.gen(function* () {
   const approvals = yield* Approvals
 
@@ -77,8 +79,8 @@ export const make = Effect.gen(function* () {
     response: Schema.Json | undefined
   ) {
     const decided = decisionOf(response)
-    if (decided === undefined) return false
-    return yield* approvals.decide(caller, key as ApprovalId, decided).pipe(
+    if (decided === undefined || !isApprovalId(key)) return false
+    return yield* approvals.decide(caller, key, decided).pipe(
       Effect.as(true),
       // Somebody was faster, or there is none: who answers is told nothing of that (`tasks/update`).
       Effect.catchTag(["ApprovalDecided", "NotFound"], () => Effect.succeed(false))

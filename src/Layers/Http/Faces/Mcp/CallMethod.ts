@@ -4,17 +4,16 @@ import type * as Schema from "effect/Schema"
 import * as Asking from "./Asking.ts"
 import type * as Calls from "./Calls.ts"
 import { type Asked, headerOf, type Outcome } from "./Exchange.ts"
-import { invalidParams, objectOr, RpcError, type RpcId } from "./Messages.ts"
+import { invalidParams, isId, objectOr, RpcError, type RpcId } from "./Messages.ts"
 import { callState, type Followed } from "./Places.ts"
 import * as Results from "./Results.ts"
 import { sent } from "./Sent.ts"
 import type * as Tasks from "./Tasks.ts"
 
+/** One that is longer than an id may be is none: all that is told says it again. */
 const tokenOf = ({ _meta }: Schema.JsonObject): RpcId | undefined => {
   const { progressToken } = objectOr(_meta)
-  return typeof progressToken === "string" || Number.isSafeInteger(progressToken)
-    ? (progressToken as RpcId)
-    : undefined
+  return isId(progressToken) ? progressToken : undefined
 }
 
 const keyOf = ({ headers, request }: Asked): string | undefined => {

@@ -154,9 +154,7 @@ export const legacyExchange = (headers: Headers): Result.Result<Exchange, RpcErr
   const id = headers["mcp-session-id"]
   const known = id === undefined ? undefined : Option.getOrUndefined(session.read(id))
   if (id !== undefined && known === undefined) {
-    return Result.fail(
-      new RpcError({ ...invalidRequest("Mcp-Session-Id: there is no such session"), status: 404 })
-    )
+    return Result.fail(invalidRequest("Mcp-Session-Id: there is no such session", 404))
   }
   const version = headers["mcp-protocol-version"] ?? known?.version ?? assumedVersion
   if (!legacyVersions.some((legacy) => legacy === version)) return Result.fail(unsupported(version))

@@ -23,6 +23,7 @@ import { errorMessage, invalidParams, RpcError, resultMessage } from "./Messages
 import { callState, type Followed } from "./Places.ts"
 import * as Progress from "./Progress.ts"
 import { sent } from "./Sent.ts"
+import * as Workplaces from "./Workplaces.ts"
 
 const silenceMillis = 10_000
 const silence = "silence"
@@ -38,6 +39,8 @@ export interface Frame {
 /** Whose request is answered by what. */
 export interface Following {
   readonly caller: Caller
+  /** `X-Workspace-Id`, where it was not looked at yet. */
+  readonly header?: string | undefined
   readonly exchange: Exchange
   readonly followed: Followed
 }
@@ -54,6 +57,7 @@ export const make = Effect.gen(function* () {
   const inflight = yield* Inflight.make
   const asking = yield* Asking.make
   const told = yield* makeTold(asking)
+  const workplaces = yield* Workplaces.make
 
   const cancel = ({ caller, followed }: Following) =>
     runs.cancel(caller, followed.runId).pipe(
@@ -65,7 +69,8 @@ export const make = Effect.gen(function* () {
     )
 
   const begin = Effect.fnUntraced(function* (following: Following) {
-    const { caller, exchange, followed } = following
+    const { caller, exchange, followed, header } = following
+    if (header !== undefined) yield* workplaces.run(caller, header, followed.runId)
     yield* inflight.held(caller, exchange.session, followed.rpcId, cancel(following))
     const events = yield* runs.events(caller, followed.runId, followed.after)
     const asked = followed.after > 0 && exchange.isModern ? yield* told.questions(following) : []

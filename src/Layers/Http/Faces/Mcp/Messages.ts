@@ -35,8 +35,8 @@ export class RpcError extends Data.TaggedError("RpcError")<{
   readonly status?: number
 }> {}
 
-export const invalidRequest = (message: string) =>
-  new RpcError({ code: McpSchema.INVALID_REQUEST_ERROR_CODE, message, status: 400 })
+export const invalidRequest = (message: string, status = 400) =>
+  new RpcError({ code: McpSchema.INVALID_REQUEST_ERROR_CODE, message, status })
 
 export const invalidParams = (message: string, status?: number) =>
   new RpcError({
@@ -63,7 +63,7 @@ export const objectOr = (value: unknown): Schema.JsonObject => (isObject(value) 
 
 export const textOr = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-const isId = (value: unknown): value is RpcId =>
+export const isId = (value: unknown): value is RpcId =>
   typeof value === "string" ? value.length <= longestId : Number.isSafeInteger(value)
 
 /** The id of what may be a request, to answer it by. */

@@ -3,7 +3,8 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-const longest = 2_048
+/** Of a place in a stream, which has two ids of a client in it, each letter of them escaped. */
+const longest = 4_096
 
 /**
  * A text that only a server reads: whatever node it comes back to knows what it says. It is no secret and not sealed:

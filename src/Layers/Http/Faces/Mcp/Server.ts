@@ -105,7 +105,7 @@ export const make = Effect.gen(function* () {
       const answered = Effect.gen(function* () {
         const exchange = yield* Effect.fromResult(legacyExchange(headers))
         if (followed === undefined) return yield* invalidRequest("Last-Event-ID: there is no such event")
-        const frames = follow.frames({ caller, exchange, followed })
+        const frames = follow.frames({ caller, header: headers["x-workspace-id"], exchange, followed })
         return streamResponse(eventFrames(exchange, frames, followed))
       })
       return Effect.catch(answered, (error) => Effect.succeed(errorResponse(undefined, error)))

@@ -59,7 +59,7 @@ export const make = Effect.gen(function* () {
 
   const find = Effect.fnUntraced(function* ({ caller, header, params: { taskId } }: TaskRequest) {
     if (typeof taskId !== "string") return yield* invalidParams("taskId: is required")
-    return yield* workplaces.run(caller, header, taskId as RunId)
+    return yield* workplaces.run(caller, header, taskId)
   })
 
   /** With what there is of it: its result, or what it waits for. */

@@ -1,9 +1,12 @@
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { InvalidInput, notFound } from "../../../../Schemas/Errors.ts"
-import type { RunId, WorkspaceId } from "../../../../Schemas/Ids.ts"
+import { RunId, type WorkspaceId } from "../../../../Schemas/Ids.ts"
 import type { Caller } from "../../../../Schemas/Token.ts"
 import { Runs } from "../../../../Services/Runs.ts"
 import { Workplace } from "../../../../Services/Workplace.ts"
+
+const isRunId = Schema.is(RunId)
 
 /** In which workspace a client works: the one that its header names, if it has one. */
 export const make = Effect.gen(function* () {
@@ -33,7 +36,8 @@ export const make = Effect.gen(function* () {
       return workspaceId
     }),
     /** A run of a workspace of the caller's; with the header, of that one. No difference to one that there is not. */
-    run: Effect.fnUntraced(function* (caller: Caller, header: string | undefined, id: RunId) {
+    run: Effect.fnUntraced(function* (caller: Caller, header: string | undefined, id: string) {
+      if (!isRunId(id)) return yield* notFound("run")
       const run = yield* runs.get(caller, id)
       return header === undefined || header === run.workspaceId ? run : yield* notFound("run")
     })
