@@ -380,6 +380,24 @@ describe("POST /v1/responses", () => {
     }).pipe(Effect.provide(layerScripted()))
   )
 
+  it.effect("takes no more by reference than a request could say itself", () =>
+    Effect.gen(function* () {
+      const { client, model } = yield* subject
+      model.script = () => Stream.fromIterable(says("a".repeat(100_000)))
+      const { output } = yield* Effect.promise(() => client.responses.create(hello))
+      const reference = { type: "item_reference", id: output[0]?.id ?? "" } as const
+      const referring = (count: number) =>
+        client.responses.create({
+          ...hello,
+          input: [...Array<typeof reference>(count).fill(reference), { role: "user", content: "go on" }]
+        })
+      assert.strictEqual((yield* Effect.promise(() => referring(10))).status, "completed")
+      const refused = yield* failure(referring(2_000 - 1))
+      assert.deepStrictEqual([refused.status, refused.param], [400, "input"])
+      assert.lengthOf(model.requests, 2)
+    }).pipe(Effect.provide(layerScripted()))
+  )
+
   it.effect("shows nobody the responses of others", () =>
     Effect.gen(function* () {
       const { client } = yield* subject

@@ -27,6 +27,8 @@ import { makeReading } from "./ResponseReading.ts"
 const longestContent = 100_000
 /** How many responses a request may refer to items of: each is read. */
 const mostReferred = 100
+/** How long all that a request refers to may be together, as JSON: as much as it could say itself. */
+const longestReferred = 1024 * 1024
 
 const refuse = (error: string) => Effect.fail(new InvalidInput({ error }))
 
@@ -192,6 +194,7 @@ const makeResolving = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (caller: Caller, items: ReadonlyArray<InputItem>, workspaceId: string) {
     const outputs = new Map<string, ReadonlyArray<Schema.JsonObject>>()
+    let length = 0
     const outputOf = Effect.fnUntraced(function* (key: ResponseKey) {
       const id = responseIdOf(key)
       const known = outputs.get(id)
@@ -218,6 +221,8 @@ const makeResolving = Effect.gen(function* () {
             : yield* outputOf(key).pipe(Effect.catchTag("NotFound", () => Effect.succeed([])))
         const found = output.find(({ id }) => id === item.id)
         if (found === undefined) return yield* refuse(`${item.field}: there is no such item`)
+        length += JSON.stringify(found).length
+        if (length > longestReferred) return yield* refuse("input: must refer to at most 1 MiB of items")
         const read = inputOf({ name: item.field, value: [found] })
         if (Result.isFailure(read)) return yield* Effect.fail(read.failure)
         return read.success[0] ?? ({ type: "nothing" } as const)
