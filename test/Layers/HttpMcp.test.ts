@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { place } from "../../src/Layers/Http/Faces/Mcp/Places.ts"
 import { RunId } from "../../src/Schemas/Ids.ts"
 import type { SettingsShape } from "../../src/Services/Settings.ts"
-import { makeMcpWeb, messagesOf } from "../support/McpWeb.ts"
+import { type Message, makeMcpWeb, messagesOf } from "../support/McpWeb.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
+import { eventually } from "../support/Until.ts"
 
 const latest = "2025-11-25"
 const inWeb = <A, E, R>(test: Effect.Effect<A, E, R>, settings: Partial<SettingsShape> = {}) =>
@@ -170,6 +172,31 @@ describe("/mcp", () => {
         assert.deepStrictEqual(heard.messages[0].params.notifications, {})
         const json = { jsonrpc: "2.0", id: "appr_\u0000", result: { action: "decline" } }
         assert.strictEqual((yield* send("POST", "/mcp", { token, json })).status, 202)
+      })
+    )
+  )
+
+  it.live("answers who has waited by the rights that there are then", () =>
+    inWeb(
+      Effect.gen(function* () {
+        const { call, send } = yield* makeMcpWeb
+        const { token, workspaceId } = yield* makeTenant()
+        const made = (path: string, json: object) =>
+          Effect.map(send("POST", path, { token, json }), ({ body }) => (body as Message).data)
+        const run = yield* made("/api/tasks", { workspaceId, prompt: "a" })
+        const other = yield* made("/api/tokens", { name: "other" })
+        const waiting = yield* Effect.forkChild(
+          call(other.token, "get_run", { runId: run.id, waitSeconds: 60 })
+        )
+        yield* eventually(
+          Effect.map(send("GET", "/metrics", { token }), ({ text }) =>
+            /^agentd_node_waiting_requests 1$/mu.test(text)
+          ),
+          "it waits"
+        )
+        assert.strictEqual((yield* send("DELETE", `/api/tokens/${other.id}`, { token })).status, 200)
+        assert.strictEqual((yield* send("POST", `/api/runs/${run.id}/cancel`, { token })).status, 200)
+        assert.strictEqual((yield* Fiber.join(waiting)).status, 401)
       })
     )
   )

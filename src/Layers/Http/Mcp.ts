@@ -51,8 +51,11 @@ export const layer = Layer.unwrap(
     const { corsOrigins } = yield* Settings
     const server = yield* onFirstUse(() => import("./Faces/Mcp/Server.ts"))
 
+    const secretOf = ({ headers }: HttpServerRequest) =>
+      Redacted.make(headers.authorization?.replace(/^bearer +/iu, "") ?? "")
+
     const admit = Effect.fnUntraced(function* (request: HttpServerRequest) {
-      const secret = Redacted.make(request.headers.authorization?.replace(/^bearer +/iu, "") ?? "")
+      const secret = secretOf(request)
       yield* lifecycle.accepting
       const caller = yield* rates.admit(secret, auth.authenticate(secret))
       yield* RequestFacts.tell({ userId: caller.id, tokenId: caller.token.id })
@@ -77,7 +80,11 @@ export const layer = Layer.unwrap(
         const tooLarge = yield* refuseOver(request, mostBytes)
         if (tooLarge !== undefined) return tooLarge
         const { post } = yield* server
-        return yield* post(caller, request.headers, yield* Effect.orDie(request.text))
+        const answer = yield* post(caller, request.headers, yield* Effect.orDie(request.text))
+        // Who has waited is answered by the rights that there are then, as by `Prefer: wait`.
+        const { waitedMillis } = (yield* RequestFacts.CurrentRequest) ?? {}
+        if (waitedMillis !== undefined) yield* auth.authenticate(secretOf(request))
+        return answer
       })
     )
 
