@@ -58,19 +58,26 @@ export const layer = Layer.effect(
       const body = yield* bodyOf(request)
       const { params } = yield* RouteContext
       const workspaceHeader = request.headers["x-workspace-id"]
-      const { isBegun, turnId } = yield* turnOf({
+      const sent = {
         caller,
         path: pathOf(endpoint, params),
-        request: requestText(workspaceHeader ?? null, body),
-        count
-      })
-      if (!isBegun) {
-        yield* RequestFacts.tell({ turnToBegin: turnId })
-        return yield* httpEffect
+        request: requestText(workspaceHeader ?? null, body)
       }
       const payload = body as Schema.JsonObject
       const asked = { params, payload, workspaceHeader }
-      return replayed(yield* stream(nameOf(group, endpoint), caller, turnId, asked))
+      const again = (turnId: RunId) =>
+        Effect.map(stream(nameOf(group, endpoint), caller, turnId, asked), replayed)
+      const { isBegun, turnId } = yield* turnOf({ ...sent, count })
+      if (isBegun) return yield* again(turnId)
+      yield* RequestFacts.tell({ turnToBegin: turnId })
+      return yield* Effect.catchDefect(
+        httpEffect,
+        Effect.fnUntraced(function* (defect) {
+          // Another of the same has begun it at the same time.
+          const known = yield* turnOf({ ...sent, count: count + 1 })
+          return known.isBegun ? yield* again(known.turnId) : yield* Effect.die(defect)
+        })
+      )
     })
 
     return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
