@@ -44,41 +44,9 @@ export const layer = Layer.effect(
   IdempotencyMiddleware,
   Effect.gen(function* () {
     const { once } = yield* Idempotency
-    const { turnOf } = yield* Retries
     const stream = yield* makeStream
 
-    const retried = Effect.fnUntraced(function* <E, R>(
-      httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-      endpoint: HttpApiEndpoint.Top,
-      group: { readonly identifier: string },
-      count: number
-    ) {
-      const request = yield* HttpServerRequest
-      const caller = yield* CurrentUser
-      const body = yield* bodyOf(request)
-      const { params } = yield* RouteContext
-      const workspaceHeader = request.headers["x-workspace-id"]
-      const sent = {
-        caller,
-        path: pathOf(endpoint, params),
-        request: requestText(workspaceHeader ?? null, body)
-      }
-      const payload = body as Schema.JsonObject
-      const asked = { params, payload, workspaceHeader }
-      const again = (turnId: RunId) =>
-        Effect.map(stream(nameOf(group, endpoint), caller, turnId, asked), replayed)
-      const { isBegun, turnId } = yield* turnOf({ ...sent, count })
-      if (isBegun) return yield* again(turnId)
-      yield* RequestFacts.tell({ turnToBegin: turnId })
-      return yield* Effect.catchDefect(
-        httpEffect,
-        Effect.fnUntraced(function* (defect) {
-          // Another of the same has begun it at the same time.
-          const known = yield* turnOf({ ...sent, count: count + 1 })
-          return known.isBegun ? yield* again(known.turnId) : yield* Effect.die(defect)
-        })
-      )
-    })
+    const retried = yield* makeRetried(stream)
 
     return Effect.fnUntraced(function* (httpEffect, { endpoint, group }) {
       const request = yield* HttpServerRequest
@@ -130,6 +98,43 @@ export const layer = Layer.effect(
     })
   })
 )
+
+/** Answers what a client says that it has sent before, out of the turn that it began then. */
+const makeRetried = Effect.fnUntraced(function* (stream: Effect.Success<typeof makeStream>) {
+  const { turnOf } = yield* Retries
+  return Effect.fnUntraced(function* <E, R>(
+    httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+    endpoint: HttpApiEndpoint.Top,
+    group: { readonly identifier: string },
+    count: number
+  ) {
+    const request = yield* HttpServerRequest
+    const caller = yield* CurrentUser
+    const body = yield* bodyOf(request)
+    const { params } = yield* RouteContext
+    const workspaceHeader = request.headers["x-workspace-id"]
+    const sent = {
+      caller,
+      path: pathOf(endpoint, params),
+      request: requestText(workspaceHeader ?? null, body)
+    }
+    const payload = body as Schema.JsonObject
+    const asked = { params, payload, workspaceHeader }
+    const again = (turnId: RunId) =>
+      Effect.map(stream(nameOf(group, endpoint), caller, turnId, asked), replayed)
+    const { isBegun, turnId } = yield* turnOf({ ...sent, count })
+    if (isBegun) return yield* again(turnId)
+    yield* RequestFacts.tell({ turnToBegin: turnId })
+    return yield* Effect.catchDefect(
+      httpEffect,
+      Effect.fnUntraced(function* (defect) {
+        // Another of the same has begun it at the same time.
+        const known = yield* turnOf({ ...sent, count: count + 1 })
+        return known.isBegun ? yield* again(known.turnId) : yield* Effect.die(defect)
+      })
+    )
+  })
+})
 
 const nameOf = (group: { readonly identifier: string }, endpoint: HttpApiEndpoint.Top): string =>
   `${group.identifier}.${endpoint.identifier}`
