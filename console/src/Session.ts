@@ -1,0 +1,63 @@
+import { computed, signal } from "@preact/signals"
+import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { WorkspaceView } from "../../src/Schemas/Workspace.ts"
+import { call, whenUnauthenticated } from "./Client.ts"
+import { go, href, route } from "./Router.ts"
+
+type Workspace = typeof WorkspaceView.Type
+
+const chosenKey = "agentd.workspace"
+
+/** The workspaces of who is signed in; undefined until they are known. */
+export const workspaces = signal<ReadonlyArray<Workspace> | undefined>(undefined)
+
+const chosen = signal<string | null>(localStorage.getItem(chosenKey))
+
+/** The one that is looked at: the chosen one, or else the first. */
+export const current = computed<Workspace | undefined>(
+  () => workspaces.value?.find(({ id }) => id === chosen.value) ?? workspaces.value?.[0]
+)
+
+/** The id of the workspace that is looked at; views are shown only where there is one. */
+export const workspaceId = (): WorkspaceId => {
+  const { value } = current
+  if (value === undefined) throw new Error("no workspace is chosen")
+  return value.id
+}
+
+export const isOwner = computed(() => current.value?.role === "owner")
+
+/** Looks at another workspace. */
+export const choose = (id: string): void => {
+  localStorage.setItem(chosenKey, id)
+  chosen.value = id
+}
+
+/** Reads the workspaces of who is signed in. */
+export const loadWorkspaces = async (signal?: AbortSignal): Promise<void> => {
+  const { data } = await call((client) => client.workspaces.list(), signal)
+  workspaces.value = data
+}
+
+const signInPath = "sign-in"
+
+/** Leads to the sign-in, and from there back to where one was. */
+export const toSignIn = (): void => {
+  if (route.value.path[0] === signInPath) return
+  workspaces.value = undefined
+  go(href([signInPath], { from: location.hash }), { replace: true })
+}
+
+whenUnauthenticated(toSignIn)
+
+/** Begins a session with a token, which is kept nowhere here. */
+export const signIn = async (token: string): Promise<void> => {
+  await call((client) => client.session.start(), undefined, { authorization: `Bearer ${token}` })
+  await loadWorkspaces()
+}
+
+/** Ends the session. */
+export const signOut = async (): Promise<void> => {
+  await call((client) => client.session.end())
+  toSignIn()
+}

@@ -1,0 +1,44 @@
+import { useMemo, useState } from "preact/hooks"
+import { bytes } from "../Format.ts"
+import { Button } from "./Button.tsx"
+import { Copy } from "./Copy.tsx"
+
+const mostFolded = 2_000
+const mostShown = 200_000
+
+interface Props {
+  readonly text: string
+  /** Characters that are shown before it is asked for the rest. */
+  readonly folded?: number
+  readonly isCode?: boolean
+  readonly label?: string
+}
+
+/** A text of any length as it is, the rest on demand: what is too long to show at all can still be copied. */
+export const LongText = ({ text, folded = mostFolded, isCode = false, label }: Props) => {
+  const [isOpen, setOpen] = useState(false)
+  const isLong = text.length > folded
+  const most = isOpen ? mostShown : folded
+  return (
+    <div class={`long-text ${isCode ? "code" : ""}`}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      <section class="long-text-body" tabIndex={0} aria-label={label ?? "Text"}>
+        <pre>{text.length > most ? `${text.slice(0, most)}…` : text}</pre>
+      </section>
+      <div class="long-text-foot">
+        {isLong && (
+          <Button kind="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {isOpen ? "Show less" : `Show all (${bytes(text.length)})`}
+          </Button>
+        )}
+        {(isCode || isLong) && <Copy text={text} />}
+      </div>
+    </div>
+  )
+}
+
+/** A JSON value, indented. */
+export const Json = ({ value, label }: { readonly value: unknown; readonly label?: string }) => {
+  const text = useMemo(() => JSON.stringify(value, null, 2) ?? "null", [value])
+  return <LongText text={text} isCode {...(label !== undefined && { label })} />
+}

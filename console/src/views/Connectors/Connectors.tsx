@@ -1,0 +1,5 @@
+import { Page } from "../../ui/Page.tsx"
+
+const Connectors = () => <Page title="Connectors">{null}</Page>
+
+export default Connectors

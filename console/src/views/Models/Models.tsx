@@ -1,0 +1,5 @@
+import { Page } from "../../ui/Page.tsx"
+
+const Models = () => <Page title="Models">{null}</Page>
+
+export default Models

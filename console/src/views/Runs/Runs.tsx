@@ -1,0 +1,5 @@
+import { Page } from "../../ui/Page.tsx"
+
+const Runs = () => <Page title="Runs">{null}</Page>
+
+export default Runs

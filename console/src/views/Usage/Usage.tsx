@@ -1,0 +1,5 @@
+import { Page } from "../../ui/Page.tsx"
+
+const Usage = () => <Page title="Usage">{null}</Page>
+
+export default Usage
