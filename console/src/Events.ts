@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import { isEnd, NumberedEvent, type RunEvent } from "../../src/Schemas/RunEvent.ts"
-import { client, type Problem, toProblem } from "./Client.ts"
+import { client, Problem, toProblem } from "./Client.ts"
 
 export type { NumberedEvent, RunEvent }
 
@@ -44,6 +44,10 @@ export interface Followed {
 const firstPause = 500
 const longestPause = 10_000
 
+/** The end of a stream that is not the end of what it tells: the node stops, or its database is away (docs/streams.md). */
+const isBreak = ({ data, event }: RunEvent): boolean =>
+  event === "error" && "code" in data && data.code === "unavailable"
+
 /** What no further try would change. */
 const isFinal = ({ tag }: Problem): boolean =>
   ["NotFound", "Unauthenticated", "Forbidden", "InvalidInput"].includes(tag)
@@ -67,15 +71,15 @@ export const followRun = (runId: RunId, followed: Followed, after = 0): (() => v
       isOver = true
       return
     }
-    yield* Stream.runForEach(
-      Stream.takeUntil(events(answer.body), ({ event }) => isEnd(event)),
-      (event) =>
-        Effect.sync(() => {
-          failures = 0
-          last = event.id
-          isOver = isEnd(event.event)
-          followed.onEvent(event)
-        })
+    const told = Stream.takeUntil(events(answer.body), ({ event }) => isEnd(event))
+    yield* Stream.runForEach(told, (event) =>
+      Effect.sync(() => {
+        if (isBreak(event.event)) return
+        failures = 0
+        last = event.id
+        isOver = isEnd(event.event)
+        followed.onEvent(event)
+      })
     )
   })
 
@@ -84,11 +88,15 @@ export const followRun = (runId: RunId, followed: Followed, after = 0): (() => v
       yield* Effect.catch(read, (error) =>
         Effect.sync(() => {
           const problem = toProblem(error)
+          if (!isFinal(problem)) return
+          isOver = true
           followed.onProblem(problem)
-          if (isFinal(problem)) isOver = true
         })
       )
       if (isOver) break
+      followed.onProblem(
+        new Problem("Interrupted", "The stream was interrupted. It is being taken up again.")
+      )
       yield* Effect.sleep(Math.min(longestPause, firstPause * 2 ** failures))
       failures = Math.min(failures + 1, 5)
     }
