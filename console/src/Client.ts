@@ -100,6 +100,9 @@ export const whenUnauthenticated = (act: () => void) => {
   onUnauthenticated = act
 }
 
+/** Tells that the service does not know who asks. */
+export const unauthenticated = () => onUnauthenticated()
+
 /** Runs what is asked of the service. Rejects with a `Problem`; once aborted, with one that nobody is told. */
 export const run = async <A, E>(effect: Effect.Effect<A, E>, options: Options = {}): Promise<A> => {
   const exit = await Effect.runPromiseExit(

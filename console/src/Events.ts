@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import { isEnd, NumberedEvent, type RunEvent } from "../../src/Schemas/RunEvent.ts"
-import { client, Problem, toProblem } from "./Client.ts"
+import { client, Problem, toProblem, unauthenticated } from "./Client.ts"
 
 export type { NumberedEvent, RunEvent }
 
@@ -91,6 +91,7 @@ export const followRun = (runId: RunId, followed: Followed, after = 0): (() => v
           if (!isFinal(problem)) return
           isOver = true
           followed.onProblem(problem)
+          if (problem.tag === "Unauthenticated") unauthenticated()
         })
       )
       if (isOver) break
