@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -14,20 +15,33 @@ const entries = {
   "schema-check-worker": "src/Layers/Tools/SchemaCheck/worker.ts"
 }
 
-/**
- * Where the bundle of these very sources is, or would be: a folder named by a hash of their contents, of the
- * lock file and of this script. So a bundle is current or it is not found.
- */
-export const folderOfBundle = () => {
+const filesIn = (folder, pattern) =>
+  Fs.existsSync(Path.join(root, folder))
+    ? Fs.readdirSync(Path.join(root, folder), { recursive: true })
+        .filter((name) => pattern.test(name))
+        .sort()
+        .map((name) => Path.join(folder, name))
+    : []
+
+const sourcesOfConsole = () => filesIn("console", /\.(css|html|json|svg|tsx?)$/)
+
+const hashOf = (paths) => {
   const hash = createHash("sha256")
-  const add = (path) => {
+  for (const path of paths) {
     const content = Fs.readFileSync(Path.join(root, path))
     hash.update(`${path}\n${content.length}\n`).update(content)
   }
-  const names = Fs.readdirSync(Path.join(root, "src"), { recursive: true }).sort()
-  for (const name of names) if (name.endsWith(".ts")) add(Path.join("src", name))
-  for (const path of ["package-lock.json", "scripts/build.mjs"]) add(path)
-  return Path.join(dist, hash.digest("hex").slice(0, 16))
+  return hash.digest("hex").slice(0, 16)
+}
+
+/**
+ * Where the bundle of these very sources is, or would be: a folder named by a hash of their contents, of the
+ * lock file and of what bundles them. So a bundle is current or it is not found.
+ */
+export const folderOfBundle = () => {
+  const sources = [...filesIn("src", /\.ts$/), ...sourcesOfConsole()]
+  const others = ["package-lock.json", "scripts/build.mjs", "scripts/console.mjs"]
+  return Path.join(dist, hashOf([...sources, ...others]))
 }
 
 const pgliteVersion = () =>
@@ -50,6 +64,22 @@ const templateOfSameVersion = () =>
       return (
         Fs.existsSync(manifest) && JSON.parse(Fs.readFileSync(manifest, "utf8")).pglite === pgliteVersion()
       )
+    })
+
+/** The console knows nothing else of the sources (test/support/Rooms.ts). */
+const hashOfConsole = () => {
+  const known = ["src/Api", "src/Schemas"].flatMap((folder) => filesIn(folder, /\.ts$/))
+  return hashOf([...sourcesOfConsole(), ...known, "package-lock.json", "scripts/console.mjs"])
+}
+
+const madeOf = "made-of"
+
+const consoleOfSameSources = (hash) =>
+  bundles()
+    .map((folder) => Path.join(folder, "console"))
+    .find((folder) => {
+      const path = Path.join(folder, madeOf)
+      return Fs.existsSync(path) && Fs.readFileSync(path, "utf8") === hash
     })
 
 /** Longer than anything here takes to be made. */
@@ -101,10 +131,47 @@ const publish = (unfinished, folder) => {
   }
 }
 
+/** In a process of its own: what the tools of the console set, hold or break is gone with it. */
+const buildConsole = (folder) =>
+  new Promise((done, failed) => {
+    const child = spawn(process.execPath, [Path.join(root, "scripts/console.mjs"), folder], {
+      env: { ...process.env, NODE_ENV: "production" },
+      stdio: ["ignore", "ignore", "pipe"]
+    })
+    let text = ""
+    child.stderr.on("data", (piece) => {
+      text += piece
+    })
+    child.once("error", failed)
+    child.once("close", (code) => {
+      if (code === 0) done()
+      else failed(new Error(text.trim() || `its build ended with ${code}`))
+    })
+  })
+
+/**
+ * Puts the console of these sources into a new folder: that of an earlier bundle, where these are the same. One
+ * that can't be built is told of and left out, as everything else works without it.
+ */
+const makeConsole = async (folder) => {
+  try {
+    const hash = hashOfConsole()
+    const same = consoleOfSameSources(hash)
+    if (same !== undefined) Fs.cpSync(same, folder, { recursive: true })
+    else await buildConsole(folder)
+    Fs.writeFileSync(Path.join(folder, madeOf), hash)
+    sync(folder)
+  } catch (error) {
+    Fs.rmSync(folder, { recursive: true, force: true })
+    process.stderr.write(`agentd: the web console was not built: ${error.message}\n`)
+  }
+}
+
 /** Bundles the sources into a folder that appears as a whole. Removes all but the latest few. */
 export const bundle = async (folder) => {
   const { rolldown } = await import("rolldown")
   const unfinished = unfinishedFolder()
+  const console = makeConsole(Path.join(unfinished, "console"))
   const made = await rolldown({
     cwd: root,
     input: entries,
@@ -113,6 +180,7 @@ export const bundle = async (folder) => {
     external: [/^@electric-sql\/pglite/, "undici"]
   })
   await made.write({ dir: unfinished, format: "esm" })
+  await console
   const template = templateOfSameVersion()
   if (template !== undefined) Fs.cpSync(template, Path.join(unfinished, "template"), { recursive: true })
   publish(unfinished, folder)
@@ -123,14 +191,28 @@ export const bundle = async (folder) => {
 export const isWithoutBundler = (error) =>
   error.code === "ERR_MODULE_NOT_FOUND" && error.message.includes("'rolldown'")
 
-const build = async () => {
-  const folder = folderOfBundle()
-  if (!Fs.existsSync(folder)) await bundle(folder)
+const addConsole = async (folder) => {
+  if (Fs.existsSync(Path.join(folder, "console"))) return
+  const unfinished = unfinishedFolder()
+  await makeConsole(unfinished)
+  if (Fs.existsSync(unfinished)) publish(unfinished, Path.join(folder, "console"))
+}
+
+const addTemplate = async (folder) => {
   if (Fs.existsSync(Path.join(folder, "template"))) return
   const { makeTemplate } = await import("./template.ts")
   const unfinished = unfinishedFolder()
   await makeTemplate(unfinished, pgliteVersion())
   publish(unfinished, Path.join(folder, "template"))
+}
+
+/** All that `npm start` looks for. Answers whether the console is part of it. */
+const build = async () => {
+  const folder = folderOfBundle()
+  if (!Fs.existsSync(folder)) await bundle(folder)
+  else await addConsole(folder)
+  await addTemplate(folder)
+  return Fs.existsSync(Path.join(folder, "console"))
 }
 
 /** What npm has just said so often of every package that needs a newer Node.js than its own; nothing can keep it quiet. */
@@ -145,11 +227,14 @@ const explainEngines = () => {
 }
 
 if (import.meta.main) {
-  if (process.argv.includes("--if-possible")) explainEngines()
-  await build().catch((error) => {
-    // Both only make starts faster: an installation does not fail for want of them.
-    if (!process.argv.includes("--if-possible")) throw error
+  const isIfPossible = process.argv.includes("--if-possible")
+  if (isIfPossible) explainEngines()
+  const isWhole = await build().catch((error) => {
+    // These only make starts faster: an installation does not fail for want of them.
+    if (!isIfPossible) throw error
     const reason = isWithoutBundler(error) ? "the bundler is not installed" : error.message
     process.stderr.write(`agentd: no bundle or no template of a database was made: ${reason}\n`)
+    return false
   })
+  if (!isWhole && !isIfPossible) process.exitCode = 1
 }

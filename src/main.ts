@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Application from "./Layers/Application.ts"
+import * as Console from "./Layers/Console.ts"
 import * as Database from "./Layers/Database.ts"
 import * as Environment from "./Layers/Environment.ts"
 import * as ProcessMetrics from "./Layers/ProcessMetrics.ts"
@@ -18,6 +19,7 @@ import * as WebhookSender from "./Services/WebhookSender.ts"
 /** The service as `npm start` runs it, from the network down to the database. */
 export const layer = Server.layer.pipe(
   Layer.provide([
+    Console.layer,
     Engine.layerTasks,
     PlainSecrets.layer,
     ProcessMetrics.layer,

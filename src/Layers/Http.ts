@@ -11,6 +11,7 @@ import * as Audit from "./Http/Audit.ts"
 import * as Boundary from "./Http/Boundary.ts"
 import * as Chat from "./Http/Chat.ts"
 import * as Connectors from "./Http/Connectors.ts"
+import * as Console from "./Http/Console.ts"
 import * as CronJobs from "./Http/CronJobs.ts"
 import * as Home from "./Http/Home.ts"
 import * as Idempotency from "./Http/Idempotency.ts"
@@ -73,6 +74,7 @@ export const layer = Layer.mergeAll(
   ),
   Mcp.layer,
   MetricsPage.layer,
+  Console.layer,
   Home.layer,
   Boundary.layer
 ).pipe(Layer.provide(layerHandlers), Layer.provide([Idempotency.layer, Validation.layer, Waiting.layer]))

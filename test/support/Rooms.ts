@@ -105,6 +105,11 @@ const rooms: ReadonlyArray<Room> = [
       files("Api/Operator.ts", "Layers/Output.ts", "Layers/Settings.ts")(target)
   },
   {
+    name: "Layers/Console",
+    packages: any,
+    knows: files("Services/ConsoleFiles.ts")
+  },
+  {
     // A client like any other: what it knows of the service is its contract.
     name: "Layers/Client",
     packages: any,

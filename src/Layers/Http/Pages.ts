@@ -5,8 +5,7 @@ import * as HttpPlatform from "effect/http/HttpPlatform"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-
-const encodings = ["br", "gzip"] as const
+import { encodings, isKnown, takes } from "./Negotiation.ts"
 
 /** A page as it is kept: what it is known by, and its bodies, each made once. */
 interface Page {
@@ -105,13 +104,3 @@ const policyOf = (hashes: ReadonlyArray<string>): string =>
     "form-action 'none'",
     "frame-ancestors 'none'"
   ].join("; ")
-
-const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  (ifNoneMatch ?? "").split(",").some((known) => ["*", etag, `W/${etag}`].includes(known.trim()))
-
-/** Whether an `Accept-Encoding` names an encoding and does not refuse it. */
-const takes = (acceptEncoding: string | undefined, encoding: string): boolean =>
-  (acceptEncoding ?? "").split(",").some((member) => {
-    const [name = "", weight = ""] = member.toLowerCase().split(";")
-    return name.trim() === encoding && !/^q=0(\.0*)?$/.test(weight.trim())
-  })

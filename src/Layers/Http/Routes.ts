@@ -12,7 +12,7 @@ export const makeAllowedMethods = (): ((url: string) => ReadonlyArray<string>) =
       router.on(endpoint.method, endpoint.path as FindMyWay.PathInput, true)
     }
   }
-  for (const path of ["/", "/docs", "/favicon.ico", "/metrics", "/openapi.json"] as const)
+  for (const path of ["/", "/console/:file", "/docs", "/favicon.ico", "/metrics", "/openapi.json"] as const)
     router.on("GET", path, true)
   // A GET goes on with a stream alone.
   router.on("POST", "/mcp", true)
