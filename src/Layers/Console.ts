@@ -17,8 +17,8 @@ const ownFolder = (): string | undefined =>
 const latestIn = (folder: string): string | undefined => {
   if (!existsSync(folder)) return undefined
   const [latest] = readdirSync(folder)
-    .filter((name) => /^[0-9a-f]{16}$/u.test(name))
-    .map((name) => join(folder, name, "console"))
+    .filter((name) => /^([0-9a-f]{16}|console)$/u.test(name))
+    .map((name) => join(folder, name === "console" ? "" : name, "console"))
     .filter((path) => existsSync(path))
     .map((path) => ({ path, at: statSync(path).mtimeMs }))
     .sort((a, b) => b.at - a.at)
