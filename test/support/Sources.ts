@@ -15,6 +15,8 @@ export interface Reference {
   readonly target: string
   readonly isRelative: boolean
   readonly isType: boolean
+  /** Loaded when that line is come to. */
+  readonly isDynamic: boolean
   readonly isExport: boolean
 }
 
@@ -91,6 +93,7 @@ const referencesOf = (file: string, nodes: ReadonlyArray<Node>): ReadonlyArray<R
       target: targetOf(file, path),
       isRelative: path.startsWith("."),
       isType: kind.isType ?? isTypeOnly(node),
+      isDynamic: node.type === "ImportExpression",
       isExport: node.type.startsWith("Export")
     }
   })
