@@ -11,7 +11,7 @@ const files = readdirSync(resolve(root, "console/src"), { recursive: true, encod
   .filter((file) => /\.\w+$/u.test(file))
   .map((file) => `console/src/${file}`)
 /** Each declaration has a line of its own there. */
-const mostLinesOfStyles = 600
+const mostLinesOfStyles = 700
 const textOf = (file: string) => readFileSync(resolve(root, file), "utf8")
 const texts = new Map(files.filter((file) => /\.tsx?$/u.test(file)).map((file) => [file, textOf(file)]))
 const sources = parseAll(texts)
