@@ -3,8 +3,16 @@ import { Button } from "./Button.tsx"
 
 const shownMillis = 2_000
 
+interface Props {
+  readonly text: string
+  readonly label?: string
+  /** What is copied, for who can't see what it stands beside. */
+  readonly what?: string
+  readonly tabIndex?: number
+}
+
 /** Copies a text; says so, or that the browser does not let it. */
-export const Copy = ({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) => {
+export const Copy = ({ text, label = "Copy", what, tabIndex }: Props) => {
   const [said, setSaid] = useState<string>()
   useEffect(() => {
     if (said === undefined) return
@@ -19,8 +27,9 @@ export const Copy = ({ text, label = "Copy" }: { readonly text: string; readonly
         () => setSaid("Can't copy here")
       )
   return (
-    <Button kind="quiet" class="copy" onClick={copy}>
+    <Button kind="quiet" class="copy" tabIndex={tabIndex} onClick={copy}>
       <span aria-live="polite">{said ?? label}</span>
+      {what !== undefined && <span class="visually-hidden"> {what}</span>}
     </Button>
   )
 }
