@@ -1,23 +1,15 @@
 import { spawnSync } from "node:child_process"
 import * as Fs from "node:fs"
-import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import { copiedTree } from "../support/CopiedTree.ts"
 
 const root = resolve(import.meta.dirname, "../..")
 
 /** What `npm start` and `npm run agentd` run: the bundle of the sources as they are now. */
 describe("the bundle", () => {
-  const folder = Fs.mkdtempSync(join(tmpdir(), "agentd-bundle-"))
+  const folder = copiedTree()
   afterAll(() => Fs.rmSync(folder, { recursive: true, force: true }))
-  for (const name of ["package.json", "package-lock.json", "scripts", "src"]) {
-    Fs.cpSync(join(root, name), join(folder, name), { recursive: true })
-  }
-  Fs.mkdirSync(join(folder, "node_modules"))
-  for (const name of Fs.readdirSync(join(root, "node_modules"))) {
-    if (!name.startsWith("."))
-      Fs.symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
-  }
 
   const version = () => {
     const { stderr, stdout } = spawnSync(process.execPath, ["scripts/agentd.mjs", "--version"], {
@@ -60,6 +52,8 @@ describe("the bundle", () => {
     const dist = join(folder, "dist")
     for (const name of ["new-abandoned", "new-in-work"]) Fs.mkdirSync(join(dist, name))
     Fs.utimesSync(join(dist, "new-abandoned"), 0, 0)
+    for (const name of ["console", "tsconfig.json"])
+      Fs.cpSync(join(root, name), join(folder, name), { recursive: true })
     setVersion("7.8.4")
     const { status, stderr } = spawnSync(process.execPath, ["scripts/build.mjs"], {
       cwd: folder,
@@ -73,6 +67,7 @@ describe("the bundle", () => {
       .map((name) => join(dist, name))
       .sort((a, b) => Fs.statSync(b).mtimeMs - Fs.statSync(a).mtimeMs)[0]
     assert.isTrue(Fs.existsSync(join(newest ?? "", "template/manifest.json")))
+    assert.isTrue(Fs.existsSync(join(newest ?? "", "console/index.html")))
     const sharedMode = Fs.statSync(dist).mode & 0o777
     for (const name of Fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
       const entry = Fs.statSync(join(dist, name))

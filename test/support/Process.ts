@@ -51,11 +51,12 @@ const commands = {
 /** The service as `npm start` runs it; resolves when it says that it listens. */
 export const startServer = async (
   env: Readonly<Record<string, string>>,
-  by: keyof typeof commands = "node"
+  by: keyof typeof commands = "node",
+  cwd = root
 ): Promise<Server> => {
   const [command, words] = commands[by]
   const child = spawn(command, words, {
-    cwd: root,
+    cwd,
     env: environment(env),
     stdio: ["ignore", "pipe", "pipe"]
   })
