@@ -20,7 +20,7 @@ export NIX_CONFIG="
 "
 mkdir -p "$HOME" "$work/flake"
 # Only these files: the rest of a working folder is large and none of the flake's.
-cp -r flake.nix flake.lock package.json package-lock.json nix src scripts "$work/flake/"
+cp -r flake.nix flake.lock package.json package-lock.json tsconfig.json nix console scripts src "$work/flake/"
 
 find flake.nix nix -name '*.nix' -print0 | xargs -0 -n 1 nix-instantiate --parse >/dev/null
 echo "every .nix file parses"

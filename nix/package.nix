@@ -39,6 +39,9 @@ buildNpmPackage {
     fileset = lib.fileset.unions [
       ../package.json
       ../package-lock.json
+      # The settings that those of the console extend.
+      ../tsconfig.json
+      ../console
       ../scripts
       ../src
     ];
@@ -67,6 +70,7 @@ buildNpmPackage {
   doInstallCheck = true;
   installCheckPhase = ''
     $out/bin/agentd --version
+    test -s $out/libexec/agentd/dist/console/index.html
   '';
 
   meta = {

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Api } from "../../../src/Api/Api.ts"
 import { BuiltConsole, type ConsoleFiles } from "../../../src/Services/ConsoleFiles.ts"
+import { Lifecycle } from "../../../src/Services/Lifecycle.ts"
 import { layerOffline } from "../../support/Service.ts"
 import { isError, makeWeb } from "../../support/Web.ts"
 
@@ -162,6 +163,16 @@ describe("the console, as it is served", () => {
       const post = yield* send("POST", "/console/index-1.js", { json: {} })
       isError(post, 405, "method_not_allowed")
       assert.strictEqual(post.headers.get("allow"), "GET, HEAD")
+    }).pipe(Effect.provide(served))
+  )
+
+  it.effect("goes on while the service stops, as it says what still can be asked", () =>
+    Effect.gen(function* () {
+      const { send } = yield* makeWeb
+      yield* (yield* Lifecycle).startDraining
+      assert.strictEqual((yield* send("GET", "/health/ready")).status, 503)
+      assert.strictEqual((yield* send("GET", "/", { headers: html })).text, index)
+      assert.strictEqual((yield* send("GET", "/console/one-2.js")).text, "a()")
     }).pipe(Effect.provide(served))
   )
 
