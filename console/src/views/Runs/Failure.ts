@@ -84,10 +84,11 @@ export const adviceOf = (status: RunStatus, code: string | undefined): Advice | 
   return (code === undefined ? undefined : advices[code]) ?? retry(goesOn)
 }
 
-/** A sentence as people begin and end it. */
+/** A sentence as people begin and end it, unless it begins with the name of a field. */
 export const sentenceOf = (error: string): string => {
   const trimmed = error.trim()
   if (trimmed === "") return "It failed."
-  const begun = `${trimmed.slice(0, 1).toUpperCase()}${trimmed.slice(1)}`
+  const isField = /^\w+:/u.test(trimmed)
+  const begun = isField ? trimmed : `${trimmed.slice(0, 1).toUpperCase()}${trimmed.slice(1)}`
   return /[.!?…]$/u.test(begun) ? begun : `${begun}.`
 }

@@ -1,4 +1,5 @@
 import "./Runs.css"
+import "./Run.css"
 import { RunId } from "../../../../src/Schemas/Ids.ts"
 import { route } from "../../Router.ts"
 import { RunList } from "./RunList.tsx"
