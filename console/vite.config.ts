@@ -71,7 +71,11 @@ export default defineConfig(({ command }) => ({
   },
   server: {
     proxy: {
-      "^/(api|v1|health|openapi.json|docs|metrics|favicon.ico)": process.env.AGENTD_URL ?? service
+      "^/(api|v1|health|openapi.json|docs|metrics|favicon.ico)": {
+        target: process.env.AGENTD_URL ?? service,
+        // With another host than that of its origin, a request by cookie is refused.
+        changeOrigin: false
+      }
     }
   }
 }))
