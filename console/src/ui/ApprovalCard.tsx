@@ -1,48 +1,60 @@
-import { useState } from "preact/hooks"
+import { useMemo, useState } from "preact/hooks"
 import type { Approval } from "../../../src/Schemas/Approval.ts"
-import { call, newKey } from "../Client.ts"
+import { call, newKey, toProblem } from "../Client.ts"
 import { useAction } from "../Load.ts"
 import { Button } from "./Button.tsx"
 import { TextField } from "./Field.tsx"
 import { ProblemNotice } from "./Notice.tsx"
 import { Facts } from "./Page.tsx"
 import { isOfForm } from "./Problems.ts"
-import { Json } from "./Text.tsx"
+import { LongText } from "./Text.tsx"
 import { Age } from "./Time.tsx"
+import { visible } from "./Visible.ts"
 
 interface Props {
   readonly approval: Approval
-  /** Called when it was decided here. */
-  readonly onDecided: () => void
+  /** Called when it was decided, with a sentence about it: here, or by somebody who was faster. */
+  readonly onDecided: (said: string) => void
 }
 
 /** A tool call that waits for somebody: what exactly would be called where, and the decision. */
 export const ApprovalCard = ({ approval, onDecided }: Props) => {
   const [reason, setReason] = useState("")
+  const { address, connector, description, expiresAt, id, tool } = approval
+  const name = visible(tool)
   const decide = useAction(async (decision: "approve" | "reject") => {
     const payload = { decision, ...(reason.trim() !== "" && { reason: reason.trim() }) }
-    await call(
-      (client) => client.approvals.decide({ params: { id: approval.id }, payload }),
-      undefined,
-      newKey()
-    )
-    onDecided()
+    try {
+      await call((client) => client.approvals.decide({ params: { id }, payload }), undefined, newKey())
+      onDecided(`${decision === "approve" ? "Approved" : "Rejected"}: ${name}`)
+    } catch (error) {
+      const problem = toProblem(error)
+      if (problem.tag !== "ApprovalDecided" && problem.tag !== "NotFound") throw problem
+      onDecided(`${name}: ${problem.message}`)
+    }
   })
-  const { address, connector, description, expiresAt, tool } = approval
+  const text = useMemo(() => visible(JSON.stringify(approval.arguments, null, 2)), [approval.arguments])
   return (
-    <article class="approval-card panel stack" aria-label={`Approval of ${tool}`}>
+    <form
+      class="approval-card panel stack"
+      aria-label={`Approval of ${name}`}
+      onSubmit={(event) => {
+        event.preventDefault()
+        decide.run("reject")
+      }}
+    >
       <h3>
-        May it call <code>{tool}</code>?
+        May it call <code>{name}</code>?
       </h3>
-      {description !== null && description !== "" && <p class="muted">{description}</p>}
+      {description !== null && description !== "" && <LongText text={visible(description)} folded={400} />}
       <Facts
         facts={[
-          ["Connector", connector === null ? "Built in" : connector.name],
-          ...(address === null ? [] : [["Address", <code key="address">{address}</code>] as const]),
+          ["Connector", connector === null ? "Built in" : visible(connector.name)],
+          ...(address === null ? [] : [["Address", <code key="address">{visible(address)}</code>] as const]),
           ["Ends undecided", <Age key="expires" at={expiresAt} />]
         ]}
       />
-      <Json value={approval.arguments} label={`Arguments of ${tool}`} />
+      <LongText text={text} isCode label={`Arguments of ${name}`} />
       <TextField
         label="Reason, told to the model if it is rejected"
         name="reason"
@@ -52,13 +64,18 @@ export const ApprovalCard = ({ approval, onDecided }: Props) => {
       />
       {isOfForm(decide.problem, ["reason"]) && <ProblemNotice problem={decide.problem} />}
       <div class="row">
-        <Button kind="primary" isBusy={decide.isBusy} onClick={() => decide.run("approve")}>
+        <Button
+          kind="primary"
+          data-decision="approve"
+          isBusy={decide.isBusy}
+          onClick={() => decide.run("approve")}
+        >
           Approve
         </Button>
         <Button kind="danger" isBusy={decide.isBusy} onClick={() => decide.run("reject")}>
           Reject
         </Button>
       </div>
-    </article>
+    </form>
   )
 }
