@@ -52,28 +52,55 @@ const isBreak = ({ data, event }: RunEvent): boolean =>
 const isFinal = ({ tag }: Problem): boolean =>
   ["NotFound", "Unauthenticated", "Forbidden", "InvalidInput"].includes(tag)
 
+/** A stream that is open already, such as the answer to a message. */
+export type Opened = Stream.Stream<Uint8Array, unknown>
+
 /**
  * Follows a run or a chat turn from behind the event `after` (0: from the beginning) to its end, whatever becomes of
  * connections and nodes meanwhile. Answers how to stop.
  */
-export const followRun = (runId: RunId, followed: Followed, after = 0): (() => void) => {
+export const followRun = (runId: RunId, followed: Followed, after = 0): (() => void) =>
+  follow(runId, followed, after, undefined)
+
+/**
+ * Follows the turn that answers a message, beginning with the stream that came for it. One that breaks before its first
+ * event has told which turn it is: that is its end, after a problem.
+ */
+export const followAnswer = (opened: Opened, followed: Followed): (() => void) =>
+  follow(undefined, followed, 0, opened)
+
+const follow = (
+  given: RunId | undefined,
+  followed: Followed,
+  after: number,
+  opened: Opened | undefined
+): (() => void) => {
+  let runId = given
+  let begun = opened
   let last = after
   let isOver = false
   let failures = 0
 
+  const open = Effect.gen(function* () {
+    if (begun !== undefined) return begun
+    if (runId === undefined) return yield* Effect.fail(new Problem("NotFound", "The answer broke off."))
+    const headers = last === 0 ? {} : { "last-event-id": last }
+    const answer = yield* client.runs.events({ params: { id: runId }, headers })
+    return answer?.body
+  })
+
   const read = Effect.gen(function* () {
-    const answer = yield* client.runs.events({
-      params: { id: runId },
-      headers: last === 0 ? {} : { "last-event-id": last }
-    })
+    const body: Opened | undefined = yield* open
+    begun = undefined
     followed.onProblem(undefined)
-    if (answer === undefined) {
+    if (body === undefined) {
       isOver = true
       return
     }
-    const told = Stream.takeUntil(events(answer.body), ({ event }) => isEnd(event))
+    const told = Stream.takeUntil(events(body), ({ event }) => isEnd(event))
     yield* Stream.runForEach(told, (event) =>
       Effect.sync(() => {
+        if (event.event.event === "conversation") runId = event.event.data.turnId
         if (isBreak(event.event)) return
         failures = 0
         last = event.id
@@ -83,7 +110,7 @@ export const followRun = (runId: RunId, followed: Followed, after = 0): (() => v
     )
   })
 
-  const follow = Effect.gen(function* () {
+  const toEnd = Effect.gen(function* () {
     while (!isOver) {
       yield* Effect.catch(read, (error) =>
         Effect.sync(() => {
@@ -104,6 +131,6 @@ export const followRun = (runId: RunId, followed: Followed, after = 0): (() => v
     followed.onEnd()
   })
 
-  const fiber = Effect.runFork(follow)
+  const fiber = Effect.runFork(toEnd)
   return () => void Effect.runFork(Fiber.interrupt(fiber))
 }
