@@ -48,3 +48,6 @@ const registry: Readonly<Record<string, RegistryEntry>> = {
 /** The entry of a provider, if the registry has one; names are compared as they are written. */
 export const registryEntry = (providerId: string | null): RegistryEntry | undefined =>
   providerId !== null && Object.hasOwn(registry, providerId) ? registry[providerId] : undefined
+
+/** The ids of all of them, in order. */
+export const knownProviders: ReadonlyArray<string> = Object.keys(registry)
