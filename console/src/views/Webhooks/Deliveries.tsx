@@ -1,0 +1,138 @@
+import { useState } from "preact/hooks"
+import type { WebhookDeliveryId, WebhookId } from "../../../../src/Schemas/Ids.ts"
+import { type WebhookDelivery, WebhookDeliveryStatus } from "../../../../src/Schemas/WebhookDelivery.ts"
+import { call, newKey } from "../../Client.ts"
+import { duration } from "../../Format.ts"
+import { useAction, useLoad } from "../../Load.ts"
+import { route, setQuery } from "../../Router.ts"
+import { Button } from "../../ui/Button.tsx"
+import { Select } from "../../ui/Field.tsx"
+import { ProblemNotice } from "../../ui/Notice.tsx"
+import { Empty, Loading } from "../../ui/Page.tsx"
+import { Badge, type Tone } from "../../ui/Status.tsx"
+import { Table } from "../../ui/Table.tsx"
+import { Age } from "../../ui/Time.tsx"
+
+const lookMillis = 3_000
+const pageSize = 50
+
+const states: Record<
+  WebhookDeliveryStatus,
+  { readonly word: string; readonly mark: string; readonly tone: Tone }
+> = {
+  pending: { word: "Pending", mark: "○", tone: "run" },
+  delivered: { word: "Delivered", mark: "✓", tone: "ok" },
+  failed: { word: "Failed", mark: "✕", tone: "bad" }
+}
+
+const Last = ({ delivery }: { readonly delivery: WebhookDelivery }) => {
+  const { lastAttempt } = delivery
+  if (lastAttempt === null) return <span class="muted">Not tried yet</span>
+  const { at, durationMs, error, statusCode } = lastAttempt
+  return (
+    <>
+      {statusCode !== null && <code>{statusCode}</code>} in {duration(durationMs)}, <Age at={at} />
+      {error !== null && <span class="webhooks-error">{error}</span>}
+    </>
+  )
+}
+
+const Row = ({ delivery, onSent }: { readonly delivery: WebhookDelivery; readonly onSent: () => void }) => {
+  const redeliver = useAction(async () => {
+    await call((client) => client.webhooks.redeliver({ params: { id: delivery.id } }), undefined, newKey())
+    onSent()
+  })
+  const { mark, tone, word } = states[delivery.status]
+  return (
+    <tr>
+      <td>
+        <code>{delivery.type}</code>
+      </td>
+      <td>
+        <Badge tone={tone} mark={mark}>
+          {word}
+        </Badge>
+      </td>
+      <td class="number">{delivery.attempts}</td>
+      <td>
+        <Last delivery={delivery} />
+      </td>
+      <td>
+        <Age at={delivery.nextAttemptAt} />
+      </td>
+      <td>
+        <Age at={delivery.createdAt} />
+      </td>
+      <td>
+        <Button isBusy={redeliver.isBusy} onClick={() => redeliver.run()}>
+          Redeliver
+        </Button>
+        <ProblemNotice problem={redeliver.problem} />
+      </td>
+    </tr>
+  )
+}
+
+/** What was sent to a webhook and what came of it, the newest first; the first page is kept up to date. */
+export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly stamp: number }) => {
+  const asked = route.value.query.get("status")
+  const status = WebhookDeliveryStatus.literals.find((each) => each === asked)
+  const page = (after: WebhookDeliveryId | undefined, signal?: AbortSignal) => {
+    const query = { limit: pageSize, ...(status && { status }), ...(after && { after }) }
+    return call((client) => client.webhooks.deliveries({ params: { id }, query }), signal)
+  }
+  const key = `${id} ${status ?? ""} ${stamp}`
+  const { data, isLoading, problem, reload } = useLoad(key, (signal) => page(undefined, signal), {
+    every: lookMillis
+  })
+  const [behind, setBehind] = useState<{
+    readonly key: string
+    readonly rows: ReadonlyArray<WebhookDelivery>
+  }>()
+  const newest = data?.data ?? []
+  const ids = new Set(newest.map((delivery) => delivery.id))
+  const older = behind?.key === key ? behind.rows.filter((delivery) => !ids.has(delivery.id)) : []
+  const rows = [...newest, ...older]
+  const [isLast, setLast] = useState(false)
+  const more = useAction(async () => {
+    const next = await page(rows.at(-1)?.id)
+    setBehind({ key, rows: [...rows, ...next.data] })
+    setLast(next.data.length < pageSize)
+  })
+  return (
+    <div class="stack">
+      <Select
+        label="State"
+        value={status ?? ""}
+        choices={[
+          { value: "", label: "Any" },
+          ...WebhookDeliveryStatus.literals.map((value) => ({ value, label: states[value].word }))
+        ]}
+        onChoice={(value) => {
+          setLast(false)
+          setQuery({ status: value })
+        }}
+      />
+      <ProblemNotice problem={problem ?? more.problem} onRetry={reload} />
+      {isLoading && <Loading />}
+      {data !== undefined && rows.length === 0 && (
+        <Empty title={status === undefined ? "Nothing was sent yet." : "There are none in this state."} />
+      )}
+      {rows.length > 0 && (
+        <Table
+          label="Deliveries"
+          columns={["Event", "State", "Attempts", "Last attempt", "Next", "Made", ""]}
+        >
+          {rows.map((delivery) => (
+            <Row key={delivery.id} delivery={delivery} onSent={reload} />
+          ))}
+        </Table>
+      )}
+      {rows.length >= pageSize && !isLast && (
+        <Button kind="quiet" isBusy={more.isBusy} onClick={() => more.run()}>
+          Show older
+        </Button>
+      )}
+    </div>
+  )
+}
