@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks"
 import type { ProviderKeyId } from "../../../../src/Schemas/Ids.ts"
-import type { Pricing } from "../../../../src/Schemas/Pricing.ts"
 import type { ProviderKey } from "../../../../src/Schemas/ProviderKey.ts"
 import { call, Problem } from "../../Client.ts"
 import { useAction, useLoad } from "../../Load.ts"
@@ -22,10 +21,10 @@ type Asked =
   | { readonly what: "new" }
   | { readonly what: "prices" | "remove" | "try"; readonly key: ProviderKey }
 
-const priced = (pricing: Pricing | null): string =>
-  pricing === null
-    ? "As public lists say"
-    : `$${pricing.inputPerMillion} in, $${pricing.outputPerMillion} out`
+const priced = ({ pricing, provider }: ProviderKey): string => {
+  if (pricing === null) return provider === "offline" ? "Nothing" : "As public lists say"
+  return `$${pricing.inputPerMillion} in, $${pricing.outputPerMillion} out`
+}
 
 interface DialogProps {
   readonly providerKey: ProviderKey
@@ -113,7 +112,7 @@ const Row = ({ isBusy, isDefault, onAsk, onDefault, providerKey: key }: RowProps
       {key.provider} / <code>{key.model}</code>
     </td>
     <td>{key.hasApiKey ? "Set" : <span class="muted">None</span>}</td>
-    <td>{priced(key.pricing)}</td>
+    <td>{priced(key)}</td>
     <td>
       <Age at={key.createdAt} />
     </td>
