@@ -3,4 +3,8 @@ import { App } from "./App.tsx"
 import "./style.css"
 
 const root = document.getElementById("app")
-if (root !== null) render(<App />, root)
+if (root !== null) {
+  // What says that nothing has come up.
+  root.replaceChildren()
+  render(<App />, root)
+}
