@@ -1,6 +1,5 @@
 import { useComputed } from "@preact/signals"
-import type { ComponentType } from "preact"
-import { useEffect, useErrorBoundary, useState } from "preact/hooks"
+import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks"
 import { Problem } from "./Client.ts"
 import { useLoad } from "./Load.ts"
 import { Navigation } from "./Navigation.tsx"
@@ -10,7 +9,7 @@ import { SignIn } from "./SignIn.tsx"
 import { Button } from "./ui/Button.tsx"
 import { Notice, ProblemNotice } from "./ui/Notice.tsx"
 import { Empty, Loading, Page } from "./ui/Page.tsx"
-import { type View, viewOf } from "./Views.ts"
+import { loaded, loadView, type View, viewOf } from "./Views.ts"
 
 /** Signed in or not: everything but the sign-in has the workspaces first. */
 export const App = () => {
@@ -61,14 +60,16 @@ const Without = ({
 
 /** A view, loaded when it is first looked at. */
 const Shown = ({ view }: { readonly view: View | undefined }) => {
-  const [loaded, setLoaded] = useState<{ readonly view: View; readonly Shows: ComponentType }>()
+  const [, setLoaded] = useState<View>()
   const [problem, setProblem] = useState<Problem>()
-  useEffect(() => {
+  const Shows = view === undefined ? undefined : loaded.get(view)
+  useLayoutEffect(() => {
     let isLeft = false
     setProblem(undefined)
-    view?.load().then(
-      ({ default: Shows }) => {
-        if (!isLeft) setLoaded({ view, Shows })
+    if (view === undefined || loaded.has(view)) return
+    loadView(view).then(
+      () => {
+        if (!isLeft) setLoaded(view)
       },
       () => {
         if (!isLeft) setProblem(new Problem("Outdated", "This part of the console can't be loaded."))
@@ -93,10 +94,10 @@ const Shown = ({ view }: { readonly view: View | undefined }) => {
       </Notice>
     )
   }
-  if (loaded?.view !== view) return <Loading rows={8} />
+  if (Shows === undefined) return <Loading rows={8} />
   return (
     <Guarded key={view.path}>
-      <loaded.Shows />
+      <Shows />
     </Guarded>
   )
 }

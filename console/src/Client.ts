@@ -53,12 +53,27 @@ const withHeaders = HttpClient.mapRequestEffect((request: HttpClientRequest.Http
   Effect.map(Headers, (headers) => HttpClientRequest.setHeaders(request, headers))
 )
 
-/** The service, as its contract has it: by group and endpoint. */
-export const client = HttpApiClient.make(Api, {
-  baseUrl: location.origin,
-  transformClient: withHeaders
-}).pipe(Effect.provide(FetchHttpClient.layer), Effect.runSync)
-export type Client = typeof client
+export type Client = HttpApiClient.ForApi<typeof Api>
+
+const httpClient = HttpClient.HttpClient.pipe(
+  Effect.map(withHeaders),
+  Effect.provide(FetchHttpClient.layer),
+  Effect.runSync
+)
+const groups = new Map<PropertyKey, unknown>()
+
+/** The service, as its contract has it: by group and endpoint. A group is made when it is first asked for something. */
+export const client = new Proxy({} as Client, {
+  get: (_, name: keyof Client) => {
+    const known = groups.get(name)
+    if (known !== undefined) return known
+    const group = Effect.runSync(
+      HttpApiClient.group(Api, { group: name, httpClient, baseUrl: location.origin })
+    )
+    groups.set(name, group)
+    return group
+  }
+})
 
 /** Why a request has no answer, in the sentence that a person reads. */
 export class Problem extends Error {

@@ -29,9 +29,13 @@ export const relative = (at: Date, now: number): string => {
   return millis < 0 ? `${said} ago` : `in ${said}`
 }
 
-/** An instant as the clock of a time zone shows it, one's own by default: `2026-11-22 09:30:05 GMT+1`. */
-export const instant = (at: Date, timeZone?: string): string => {
-  const parts = new Intl.DateTimeFormat("en-CA", {
+const clocks = new Map<string | undefined, Intl.DateTimeFormat>()
+
+/** The clock of a time zone, made once: making one takes longer than reading a hundred. */
+const clockOf = (timeZone: string | undefined): Intl.DateTimeFormat => {
+  const known = clocks.get(timeZone)
+  if (known !== undefined) return known
+  const clock = new Intl.DateTimeFormat("en-CA", {
     year: "numeric",
     month: "2-digit",
     day: "2-digit",
@@ -40,8 +44,15 @@ export const instant = (at: Date, timeZone?: string): string => {
     second: "2-digit",
     hourCycle: "h23",
     timeZoneName: "short",
-    ...(timeZone === undefined ? {} : { timeZone })
-  }).formatToParts(at)
+    ...(timeZone !== undefined && { timeZone })
+  })
+  clocks.set(timeZone, clock)
+  return clock
+}
+
+/** An instant as the clock of a time zone shows it, one's own by default: `2026-11-22 09:30:05 GMT+1`. */
+export const instant = (at: Date, timeZone?: string): string => {
+  const parts = clockOf(timeZone).formatToParts(at)
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((each) => each.type === type)?.value ?? ""
   const date = `${part("year")}-${part("month")}-${part("day")}`
   return `${date} ${part("hour")}:${part("minute")}:${part("second")} ${part("timeZoneName")}`

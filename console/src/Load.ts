@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { type Problem, toProblem } from "./Client.ts"
 
 export interface Loaded<A> {
@@ -37,7 +37,8 @@ export const useLoad = <A>(
   latest.current = load
   const again = useRef(() => {})
 
-  useEffect(() => {
+  // Behind the next frame it would be asked for a frame later.
+  useLayoutEffect(() => {
     const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     let isBusy = false

@@ -26,3 +26,12 @@ const first = "runs"
 /** The view of a path; the first one of none. Undefined: there is no such view. */
 export const viewOf = (path: ReadonlyArray<string>): View | undefined =>
   views.find((view) => view.path === (path[0] ?? first))
+
+/** What views look like, of those that have been looked at. */
+export const loaded = new Map<View, ComponentType>()
+
+/** Loads a view, of which there is `loaded` from then on. */
+export const loadView = async (view: View): Promise<void> => {
+  const { default: Shows } = await view.load()
+  loaded.set(view, Shows)
+}
