@@ -51,7 +51,7 @@ const checkedOut = (commit: string) => {
 const copied = () => {
   const folder = temporaryFolder("agentd-now-")
   removedAtTheEnd(() => rmSync(folder, { recursive: true, force: true }))
-  for (const name of ["package.json", "package-lock.json", "scripts", "src"]) {
+  for (const name of ["package.json", "package-lock.json", "tsconfig.json", "console", "scripts", "src"]) {
     cpSync(join(root, name), join(folder, name), { recursive: true })
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
