@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from "preact/hooks"
+import type { Usage } from "../../../../src/Schemas/Usage.ts"
 import { cost, duration, instant } from "../../Format.ts"
 import { Json, LongText } from "../../ui/Text.tsx"
 import type { Live } from "./Live.ts"
@@ -15,9 +16,10 @@ export const ChapterBody = ({
   const { body, from, to } = chapter
   return (
     <div class="stack">
-      <p class="muted number">
+      <p class="step-facts number">
         {instant(new Date(from))}
         {to === undefined ? ", goes on" : to > from ? `, ${duration(to - from)}` : ""}
+        {body.type === "model" && body.step !== undefined && spentOn(body.step.usage, body.costUsd)}
       </p>
       {body.type === "model" && <Model body={body} live={live} state={chapter.state} />}
       {body.type === "tool" && <Tool body={body} state={chapter.state} />}
@@ -27,13 +29,18 @@ export const ChapterBody = ({
   )
 }
 
+const spentOn = ({ inputTokens, outputTokens }: Usage, costUsd: number | null | undefined): string => {
+  const price = costUsd === undefined ? "" : costUsd === null ? ", cost not known" : `, ${cost(costUsd)}`
+  return ` · ${inputTokens.toLocaleString("en")} tokens in, ${outputTokens.toLocaleString("en")} out${price}`
+}
+
 type Of<Type extends Body["type"]> = Extract<Body, { type: Type }>
 
 const unfinished = (state: Chapter["state"], what: string): string =>
   state === "open" ? `${what} …` : state === "bad" ? "It failed here." : "It was not finished."
 
 const Model = ({
-  body: { costUsd, step },
+  body: { step },
   live,
   state
 }: {
@@ -48,13 +55,9 @@ const Model = ({
       <Speech live={live} />
     )
   }
-  const { text, toolCalls, usage } = step
+  const { text, toolCalls } = step
   return (
     <>
-      <p class="muted number">
-        {usage.inputTokens.toLocaleString("en")} tokens in, {usage.outputTokens.toLocaleString("en")} out
-        {costUsd === undefined ? "" : costUsd === null ? ", cost not known" : `, ${cost(costUsd)}`}
-      </p>
       {text !== "" && <LongText text={text} label="What the model said" />}
       {toolCalls.length > 0 && (
         <p>
@@ -108,7 +111,7 @@ const Tool = ({
   readonly body: Of<"tool">
   readonly state: Chapter["state"]
 }) => (
-  <>
+  <div class="step-call">
     {call !== undefined && (
       <div>
         <h3>Arguments</h3>
@@ -125,7 +128,7 @@ const Tool = ({
         <Json value={step.result.result} label={`Result of ${step.result.name}`} />
       </div>
     )}
-  </>
+  </div>
 )
 
 const decisions = {

@@ -14,13 +14,6 @@ interface Props {
 }
 
 const marks = { queued: "○", model: "◆", tool: "ƒ", approval: "‖", mark: "↻" } as const
-const kinds = {
-  queued: "Waiting",
-  model: "Model",
-  tool: "Tool",
-  approval: "Approval",
-  mark: "Event"
-} as const
 const words = { ok: "", bad: "failed", cancelled: "not finished", open: "goes on" } as const
 
 const stateOf = ({ isWait, state }: Chapter): string => (state === "open" && isWait ? "waits" : words[state])
@@ -50,7 +43,7 @@ export const ChapterRow = ({ chapter, axis, isOpen, live, onToggle }: Props) => 
           <span class="step-mark" aria-hidden="true">
             {marks[kind]}
           </span>
-          <span class="visually-hidden">{kinds[kind]}: </span>
+          {kind === "tool" && <span class="visually-hidden">Tool call: </span>}
           <span class="step-title">{title}</span>
           {said !== "" && <span class={`step-state step-state-${state}`}>{said}</span>}
         </span>

@@ -18,6 +18,15 @@ const tickMillis = 250
 /** So many rows are in the page at first. */
 const firstRows = 200
 
+/** Arrows go from row to row. */
+const walk = (event: KeyboardEvent) => {
+  const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0
+  if (by === 0 || !(event.target instanceof HTMLElement && event.target.matches(".step-row"))) return
+  const rows = [...document.querySelectorAll<HTMLElement>(".step-row")]
+  rows[rows.indexOf(event.target) + by]?.focus()
+  event.preventDefault()
+}
+
 /** The steps of a run as a list whose rows have their place along time. */
 export const Steps = ({ run, times, live }: Props) => {
   const [opened, setOpened] = useState<Readonly<Record<string, boolean>>>({})
@@ -65,7 +74,7 @@ export const Steps = ({ run, times, live }: Props) => {
               />
             ))}
         </div>
-        <ol class="steps-rows">
+        <ol class="steps-rows" onKeyDown={walk}>
           {shown.map((chapter) => {
             const isSpeaking = chapter.kind === "model" && chapter.state === "open"
             const isOpen = opened[chapter.key] ?? (isSpeaking && live.text !== "")

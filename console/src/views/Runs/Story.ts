@@ -135,14 +135,15 @@ const words = (text: string): Body => ({ type: "words", words: text })
 /** The waiting before somebody works on it, for the first time or after a retry. */
 const queued = (run: Told): Chapter => {
   const isScheduled = run.runAt !== null
+  const isOpen = run.startedAt === null && run.finishedAt === null
   const text = isScheduled
     ? "It is to begin later, at the time that it was given."
     : "From when it was made until a node began to work on it."
   return {
     key: "queued",
     kind: "queued",
-    title: isScheduled ? "Waits for its time" : run.startedAt === null ? "Waits to begin" : "Waited to begin",
-    state: run.startedAt === null && run.finishedAt === null ? "open" : "ok",
+    title: isScheduled ? "Waits for its time" : isOpen ? "Waits to begin" : "Waited to begin",
+    state: isOpen ? "open" : "ok",
     isUnder: false,
     isWait: true,
     from: run.createdAt.getTime(),
