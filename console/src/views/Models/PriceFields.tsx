@@ -14,9 +14,6 @@ export const PriceFields = ({ onPrices, prices, problem }: Props) => {
   const field = (label: string, name: keyof Prices) => (
     <TextField
       label={label}
-      type="number"
-      min={0}
-      step="any"
       value={prices[name]}
       onText={(value) => onPrices({ ...prices, [name]: value })}
     />
