@@ -1,5 +1,153 @@
-import { Page } from "../../ui/Page.tsx"
+import { useMemo } from "preact/hooks"
+import type { UsageGroup, UsageRow } from "../../../../src/Schemas/UsageReport.ts"
+import { call } from "../../Client.ts"
+import { cost, count } from "../../Format.ts"
+import { useLoad } from "../../Load.ts"
+import { href, route, setQuery } from "../../Router.ts"
+import { workspaceId } from "../../Session.ts"
+import { Button } from "../../ui/Button.tsx"
+import { Select } from "../../ui/Field.tsx"
+import { ProblemNotice } from "../../ui/Notice.tsx"
+import { Facts, Loading, Page, Section } from "../../ui/Page.tsx"
+import { Tabs } from "../../ui/Tabs.tsx"
+import { Breakdown } from "./Breakdown.tsx"
+import { Days } from "./Days.tsx"
+import { daysOf, periodOf, periods } from "./Period.ts"
+import { byDay, csvOf, sumOf, tokensOf } from "./Rows.ts"
+import { Standing } from "./Standing.tsx"
+import "./Usage.css"
 
-const Usage = () => <Page title="Usage">{null}</Page>
+const mostNames = 1_000
+
+const groups = [
+  { by: "agent", label: "By agent" },
+  { by: "model", label: "By model" },
+  { by: "cronJob", label: "By schedule" },
+  { by: "kind", label: "By kind" }
+] as const satisfies ReadonlyArray<{ readonly by: UsageGroup; readonly label: string }>
+
+const kinds: Readonly<Record<string, string>> = { task: "Tasks", turn: "Chat answers" }
+
+const unnamed: Readonly<Record<string, string>> = {
+  agent: "No agent",
+  model: "Not known",
+  cronJob: "Not by a schedule",
+  kind: "Other"
+}
+
+const download = (name: string, text: string) => {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }))
+  const link = document.createElement("a")
+  link.href = address
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(address)
+}
+
+/** Names of agents and schedules by their ids, of those that are still there. */
+const useNames = (workspace: ReturnType<typeof workspaceId>): ReadonlyMap<string, string> => {
+  const { data } = useLoad(`names ${workspace}`, async (signal) => {
+    const query = { workspaceId: workspace, limit: mostNames }
+    const [agents, jobs] = await Promise.all([
+      call((client) => client.agents.list({ query }), signal),
+      call((client) => client.cronJobs.list({ query }), signal)
+    ])
+    return [...agents.data, ...jobs.data]
+  })
+  return useMemo(() => new Map((data ?? []).map(({ id, name }) => [id, name])), [data])
+}
+
+const Totals = ({ rows }: { readonly rows: ReadonlyArray<UsageRow> }) => {
+  const sums = sumOf(rows)
+  return (
+    <div class="panel">
+      <Facts
+        facts={[
+          ["Runs", count(sums.runs)],
+          ["Chat answers", count(sums.turns)],
+          ["Model calls", count(sums.modelCalls)],
+          ["Tool calls", count(sums.toolCalls)],
+          ["Tokens", count(tokensOf(sums))],
+          ["Cost", sums.costUsd === null ? "Not known: a model had no price" : cost(sums.costUsd)]
+        ]}
+      />
+    </div>
+  )
+}
+
+/** What the workspace has used, by day and by who used it, and how near its limits are. */
+const Usage = () => {
+  const workspace = workspaceId()
+  const { query } = route.value
+  const chosen = periods.find(({ name }) => name === query.get("period"))?.name ?? "month"
+  const group = groups.find(({ by }) => by === query.get("by")) ?? groups[0]
+  const period = useMemo(() => periodOf(chosen, new Date()), [chosen])
+  const report = (groupBy: UsageGroup) => (signal: AbortSignal) =>
+    call((client) => client.usage.report({ query: { workspaceId: workspace, ...period, groupBy } }), signal)
+  const key = `${workspace} ${period.from} ${period.to}`
+  const days = useLoad(key, report("day"))
+  const grouped = useLoad(`${key} ${group.by}`, report(group.by))
+  const standing = useLoad(workspace, (signal) =>
+    call((client) => client.workspaces.usage({ params: { id: workspace } }), signal)
+  )
+  const names = useNames(workspace)
+  const dayRows = useMemo(() => byDay(days.data?.data ?? [], daysOf(period)), [days.data, period])
+  const nameOf = (id: string | null) => {
+    if (id === null) return unnamed[group.by] ?? "None"
+    return id === "other" ? "All others" : (kinds[id] ?? names.get(id) ?? id)
+  }
+  const addressOf = (id: string | null) => {
+    if (id === null || !names.has(id)) return undefined
+    return href([group.by === "agent" ? "agents" : "schedules", id])
+  }
+  return (
+    <Page
+      title="Usage"
+      note={`${period.from} to ${daysOf(period).at(-1)}, days of UTC`}
+      actions={
+        <>
+          <Select
+            label="Time"
+            value={chosen}
+            choices={periods.map(({ label, name }) => ({ value: name, label }))}
+            onChoice={(name) => setQuery({ period: name === "month" ? undefined : name })}
+          />
+          <Button
+            disabled={days.data === undefined}
+            onClick={() => download(`usage-${period.from}-${period.to}.csv`, csvOf(names, dayRows))}
+          >
+            Download as CSV
+          </Button>
+        </>
+      }
+    >
+      <ProblemNotice problem={days.problem} onRetry={days.reload} />
+      {days.isLoading && <Loading rows={6} />}
+      {days.data !== undefined && (
+        <>
+          <Totals rows={dayRows} />
+          <Days rows={dayRows} />
+        </>
+      )}
+      <Section title="By whom">
+        <Tabs
+          label="By whom"
+          tabs={groups.map(({ by, label }) => ({
+            label,
+            href: href(["usage"], { ...Object.fromEntries(query), by }),
+            isCurrent: by === group.by
+          }))}
+        />
+        <ProblemNotice problem={grouped.problem} onRetry={grouped.reload} />
+        {grouped.isLoading && <Loading rows={3} />}
+        {grouped.data !== undefined && (
+          <Breakdown label={group.label} rows={grouped.data.data} nameOf={nameOf} addressOf={addressOf} />
+        )}
+      </Section>
+      <ProblemNotice problem={standing.problem} onRetry={standing.reload} />
+      {standing.data !== undefined && <Standing usage={standing.data.data} />}
+    </Page>
+  )
+}
 
 export default Usage
