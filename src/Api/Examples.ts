@@ -152,6 +152,24 @@ const values: Readonly<Record<string, Schema.Json>> = {
   "AuditEntry.targetId": "agent_01m7zt5r3p8v4kq2n6w9x1y0zb",
   "AuditEntry.requestId": "req_01m7zt5r3p8v4kq2n6w9x1y0zt",
   "AuditEntry.address": "192.0.2.7",
+  "RunTimeline.executions": [{ epoch: 1, startedAt: "2026-11-22T08:00:00.036Z", cause: "start" }],
+  "RunTimeline.spans": [
+    { type: "queued", startedAt: at, endedAt: "2026-11-22T08:00:00.036Z", epoch: 1, cause: "start" },
+    {
+      type: "model",
+      startedAt: "2026-11-22T08:00:00.036Z",
+      endedAt: "2026-11-22T08:00:04.209Z",
+      index: 0,
+      epoch: 1,
+      inputTokens: 412,
+      cachedInputTokens: 256,
+      outputTokens: 9,
+      costUsd: 0.003245,
+      provider: "openai",
+      model: "gpt-5",
+      truncated: null
+    }
+  ],
   "Approval.id": "approval_01m7zt5r3p8v4kq2n6w9x1y0zh",
   "Approval.status": "PENDING",
   "Connector.id": "conn_01m7zt5r3p8v4kq2n6w9x1y0zg",

@@ -5,6 +5,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { AgentId, CronJobId, RunId } from "../Schemas/Ids.ts"
 import { Run, RunDetail, RunStatus } from "../Schemas/Run.ts"
+import { RunTimeline } from "../Schemas/RunTimeline.ts"
 import { RunUsage } from "../Schemas/UsageReport.ts"
 import { Authorization, Validation } from "./Authorization.ts"
 import { NotFound, NotRetryableOrInactive, RateLimited, RunFinished } from "./Errors.ts"
@@ -51,6 +52,19 @@ export const Runs = HttpApiGroup.make("runs")
           ...extension
         })
       ),
+    HttpApiEndpoint.get("timeline", "/api/runs/:id/timeline", {
+      params: { id: pathId<RunId>() },
+      success: data(RunTimeline),
+      error: NotFound
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Say what a run or a chat turn did and waited for, along time",
+        description:
+          "`spans` are in order: waiting for a place, answers of the model, calls of tools, approvals, and where no node " +
+          "had it until another took it over. Steps and what was asked are there for as long as the journal is kept.",
+        ...extension
+      })
+    ),
     HttpApiEndpoint.get("usage", "/api/runs/:id/usage", {
       params: { id: pathId<RunId>() },
       success: data(RunUsage),

@@ -4,6 +4,7 @@ import type { Unavailable } from "../Schemas/Errors.ts"
 import type { RunId } from "../Schemas/Ids.ts"
 import type { JournalStep } from "../Schemas/Journal.ts"
 import type { EventBatch } from "../Schemas/RunEvent.ts"
+import type { KeptExecution, TimedStep } from "../Schemas/RunTimes.ts"
 import type { Execution } from "./RunRepo.ts"
 
 /** How far a run came. */
@@ -20,6 +21,14 @@ export class RunJournal extends Context.Service<
     /** The finished steps of a run. */
     readonly steps: (run: RunId) => Effect.Effect<Progress["steps"], Unavailable>
     readonly progress: (run: RunId) => Effect.Effect<Progress, Unavailable>
+    /** When each was kept, without their texts, and why it was executed more than once; the latest `mostExecutions`. */
+    readonly times: (run: RunId) => Effect.Effect<
+      {
+        readonly steps: ReadonlyArray<TimedStep>
+        readonly executions: ReadonlyArray<KeptExecution>
+      },
+      Unavailable
+    >
     /**
      * Keeps a step under its index. Each (run, index) is written once, and only while the execution is the
      * latest and its run is RUNNING: one statement proves it and writes. False when it is not, or when

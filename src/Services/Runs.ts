@@ -33,10 +33,12 @@ import {
 import { runAtProblem } from "../Schemas/RunAt.ts"
 import type { NumberedEvent } from "../Schemas/RunEvent.ts"
 import { RunNotRetryable, retryProblem } from "../Schemas/RunRetry.ts"
+import { type RunTimeline, toRunTimeline } from "../Schemas/RunTimeline.ts"
 import type { Caller } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 import { Access } from "./Access.ts"
 import { AgentRepo } from "./AgentRepo.ts"
+import { ApprovalRepo } from "./ApprovalRepo.ts"
 import { audited } from "./Audited.ts"
 import { BudgetRepo } from "./BudgetRepo.ts"
 import { CronJobRepo } from "./CronJobRepo.ts"
@@ -82,6 +84,8 @@ export class Runs extends Context.Service<
     >
     /** A run with what came of it so far. */
     readonly get: (user: User, id: RunId) => Effect.Effect<RunDetail, NotFound | Unavailable>
+    /** What it did and waited for, along time. */
+    readonly timeline: (user: User, id: RunId) => Effect.Effect<RunTimeline, NotFound | Unavailable>
     /**
      * Waits until a run is over, waits for people or is gone, for `millis` at most, without asking the store meanwhile;
      * at once when this process is told to stop. False, and nothing is waited for, where too many wait here.
@@ -141,6 +145,7 @@ export class Runs extends Context.Service<
       const { quotas } = yield* Settings
       const engine = yield* Engine
       const journals = yield* RunJournal
+      const approvals = yield* ApprovalRepo
       const listOf = yield* makeListOf
       const ofJob = yield* makeOfJob
       const readers = yield* Readers
@@ -184,6 +189,11 @@ export class Runs extends Context.Service<
         ),
         get: Effect.fnUntraced(function* (user, id) {
           return yield* detail(yield* visible(user, id))
+        }),
+        timeline: Effect.fnUntraced(function* (user, id) {
+          const run = yield* visible(user, id)
+          const times = yield* journals.times(id)
+          return toRunTimeline({ run, ...times, approvals: yield* approvals.ofRun(id) })
         }),
         wait: (yield* Waits).settled,
         cancel: (user, id) => Effect.flatMap(cancel(user, id), detail),

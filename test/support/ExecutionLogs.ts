@@ -55,6 +55,7 @@ export const subject = Effect.fnUntraced(function* (told: Told = nothingTold) {
     journals: {
       steps: never,
       progress: never,
+      times: never,
       record: (_execution, _index, _step, batches = []) =>
         Effect.sync(() => {
           appended.push(idsOf(batches))

@@ -24,6 +24,7 @@ export const layer = HttpApiBuilder.group(
         return list(found.runs, ['{"data":[', `],"total":${found.total}}`])
       }),
       get: ({ params }) => data((user) => runs.get(user, params.id)),
+      timeline: ({ params }) => data((user) => runs.timeline(user, params.id)),
       usage: ({ params }) => data((user) => usage.ofRun(user, params.id)),
       cancel: ({ params }) => data((user) => runs.cancel(user, params.id)),
       retry: ({ params }) => data((user) => runs.retry(user, params.id)),

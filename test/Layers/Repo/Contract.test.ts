@@ -46,6 +46,7 @@ import * as RunRepo from "../../contract/RunRepo.ts"
 import * as RunRetry from "../../contract/RunRetry.ts"
 import * as RunSchedule from "../../contract/RunSchedule.ts"
 import * as RunTakeOver from "../../contract/RunTakeOver.ts"
+import * as RunTimes from "../../contract/RunTimes.ts"
 import * as RunTurns from "../../contract/RunTurns.ts"
 import * as SealedRepo from "../../contract/SealedRepo.ts"
 import * as TokenRepo from "../../contract/TokenRepo.ts"
@@ -93,7 +94,7 @@ const suites: Readonly<Record<Port, ReadonlyArray<{ readonly suite: (it: It) => 
     WebhookRuns
   ],
   RunCounts: [RunCounts],
-  RunJournal: [RunJournal, RunTurns],
+  RunJournal: [RunJournal, RunTimes, RunTurns],
   RunEventRepo: [RunEvents, RunEventsOfMany, RunPrune],
   ApprovalRepo: [ApprovalRepo],
   AuditRepo: [AuditRepo],

@@ -41,7 +41,7 @@ const subject = Effect.fnUntraced(function* (count: number) {
       told: nothingTold,
       flusher,
       events: { truncate: never },
-      journals: { steps: never, progress: never, record: never },
+      journals: { steps: never, progress: never, times: never, record: never },
       listen: () => Effect.void,
       kept: Effect.void
     })

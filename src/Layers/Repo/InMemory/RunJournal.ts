@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import type { RunId } from "../../../Schemas/Ids.ts"
 import { spentBy } from "../../../Schemas/Journal.ts"
 import { kindOf } from "../../../Schemas/Run.ts"
+import { mostExecutions, withoutTexts } from "../../../Schemas/RunTimes.ts"
 import { now } from "../../../Services/CurrentTime.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
 import { reservationKey } from "./Budgets.ts"
@@ -26,6 +27,18 @@ export const layer = Layer.effect(
       RunJournal.of({
         progress: (run) => Effect.sync(() => progress(run)),
         steps: (run) => Effect.sync(() => progress(run).steps),
+        times: (run) =>
+          Effect.sync(() => ({
+            steps: Array.from(steps.get(run) ?? [], ([index, { at, epoch, step }]) => ({
+              index,
+              epoch,
+              at,
+              step: withoutTexts(step)
+            })),
+            executions: Array.from(tables.executions.get(run)?.values() ?? [])
+              .sort((a, b) => a.epoch - b.epoch)
+              .slice(-mostExecutions)
+          })),
         record: (execution, index, step, events, worked = 0) =>
           Effect.map(now, (at) => {
             if (!isLatest(tables, execution)) return false
@@ -36,7 +49,10 @@ export const layer = Layer.effect(
             if (step.type === "model") tables.reservations.delete(reservationKey(execution))
             if (written !== undefined) return true
             const workedMillis = Math.round(worked)
-            steps.set(execution.id, new Map(known).set(index, { step, epoch: execution.epoch, workedMillis }))
+            steps.set(
+              execution.id,
+              new Map(known).set(index, { step, epoch: execution.epoch, workedMillis, at })
+            )
             const run = tables.runs.get(execution.id)
             if (run === undefined) return true
             const answeredBy = (step.type === "model" ? step.answeredBy : undefined) ?? run.answeredBy

@@ -20,6 +20,7 @@ import type { Project } from "../../../Schemas/Project.ts"
 import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { isTerminal, type RunKind, type StoredRun } from "../../../Schemas/Run.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
+import type { KeptExecution } from "../../../Schemas/RunTimes.ts"
 import type { Token } from "../../../Schemas/Token.ts"
 import type { TurnInput } from "../../../Schemas/TurnInput.ts"
 import type { Spent } from "../../../Schemas/Usage.ts"
@@ -51,6 +52,7 @@ export interface KeptStep {
   readonly step: JournalStep
   readonly epoch: number
   readonly workedMillis: number
+  readonly at: Date
 }
 
 export interface CountedStep extends Pick<StoredRun, "workspaceId" | "agentId" | "cronJobId" | "answeredBy"> {
@@ -95,6 +97,8 @@ const emptyTables = () => ({
   /** By workspace and kind of runs: the place of its last start among all. */
   served: new Map<string, number>(),
   steps: new Map<string, ReadonlyMap<number, KeptStep>>(),
+  /** By epoch, why runs were executed again. */
+  executions: new Map<string, ReadonlyMap<number, KeptExecution>>(),
   /** What runs had used that COMPLETED or FAILED. */
   spent: new Map<string, Spent>(),
   /** What was counted, by run and step: it outlives them. */
@@ -146,8 +150,10 @@ export const setRun = ({ runs, turns }: Tables, run: StoredRun): void => {
 
 /** Forgets a run with all that is kept of it. */
 export const removeRun = (tables: Tables, id: string): void => {
-  const { approvals, crashes, cronFires, events, inputs, leases, pruned, runs, spent, steps } = tables
-  for (const table of [crashes, events, inputs, leases, pruned, runs, spent, steps]) table.delete(id)
+  const { approvals, cronFires } = tables
+  const { crashes, events, executions, inputs, leases, pruned, runs, spent, steps } = tables
+  for (const table of [crashes, events, executions, inputs, leases, pruned, runs, spent, steps])
+    table.delete(id)
   for (const approval of approvals.values()) if (approval.runId === id) approvals.delete(approval.id)
   for (const [key, fire] of cronFires) if (fire.runId === id) cronFires.set(key, { ...fire, runId: null })
 }

@@ -42,6 +42,7 @@ import * as WebhookHappenings from "./migrations/0037_webhook_happenings.ts"
 import * as Traces from "./migrations/0038_traces.ts"
 import * as ReachedBudgets from "./migrations/0039_reached_budgets.ts"
 import * as Faces from "./migrations/0040_faces.ts"
+import * as Console from "./migrations/0041_console.ts"
 
 const migration = (statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
@@ -90,7 +91,8 @@ const migrations = {
   "0037_webhook_happenings": migration(WebhookHappenings.statements),
   "0038_traces": migration(Traces.statements),
   "0039_reached_budgets": migration(ReachedBudgets.statements),
-  "0040_faces": migration(Faces.statements)
+  "0040_faces": migration(Faces.statements),
+  "0041_console": migration(Console.statements)
 }
 
 /** The number of the last one. */

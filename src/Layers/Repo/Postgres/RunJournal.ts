@@ -6,6 +6,7 @@ import type { AnsweringModel } from "../../../Schemas/AnsweringModel.ts"
 import { RunId } from "../../../Schemas/Ids.ts"
 import { JournalStep } from "../../../Schemas/Journal.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
+import { KeptExecution, mostExecutions, TimedStep } from "../../../Schemas/RunTimes.ts"
 import { RunJournal } from "../../../Services/RunJournal.ts"
 import type { Execution } from "../../../Services/RunRepo.ts"
 import { settling } from "./Budgets.ts"
@@ -92,6 +93,38 @@ const columns = makeColumns(Kept, {
   workedMillis: { read: "coalesce(worked_millis, 0)" }
 }).read()
 
+const timedColumns = makeColumns(TimedStep, {
+  at: { read: "created_at" },
+  // What is long is read once, and not answered.
+  step: {
+    read: `case s.type when 'model'
+        then jsonb_build_object('type', s.type, 'usage', s.usage, 'costNanos', s."costNanos",
+          'answeredBy', nullif(s."answeredBy", 'null'), 'truncated', s.truncated)
+      else jsonb_build_object('type', s.type) || (s.result - 'result') end`
+  }
+}).read()
+const timedSteps = rows(TimedStep)
+const keptColumns = makeColumns(KeptExecution, {}).read()
+const keptExecutions = rows(KeptExecution)
+
+const timesOf = ({ query, sql }: Database["Service"]): RunJournal["Service"]["times"] =>
+  Effect.fnUntraced(function* (id) {
+    const steps = yield* query(
+      timedSteps(sql`
+        select ${timedColumns} from run_steps cross join lateral jsonb_to_record(step) as s (
+          type text, usage jsonb, "costNanos" jsonb, "answeredBy" jsonb, truncated text, result jsonb)
+        where run_id = ${id} order by index`)
+    )
+    const executions = yield* query(
+      keptExecutions(sql`
+        select * from (
+          select ${keptColumns} from run_executions
+          where run_id = ${id} order by epoch desc limit ${mostExecutions}
+        ) latest order by epoch`)
+    )
+    return { steps, executions }
+  })
+
 export const layer = Layer.effect(
   RunJournal,
   Effect.gen(function* () {
@@ -131,6 +164,7 @@ export const layer = Layer.effect(
 
     return RunJournal.of({
       progress,
+      times: timesOf(database),
       steps: (id) => Effect.map(progress(id), ({ steps }) => steps),
       record: (execution, index, step, events, workedMillis = 0) => {
         const given: Recorded = { execution, index, step, events, workedMillis: Math.round(workedMillis) }

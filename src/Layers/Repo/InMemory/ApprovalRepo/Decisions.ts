@@ -1,9 +1,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { endUndecided, type StoredApproval } from "../../../../Schemas/Approval.ts"
-import { kindOf } from "../../../../Schemas/Run.ts"
+import { kindOf, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { ApprovalRepo } from "../../../../Services/ApprovalRepo.ts"
 import * as Metrics from "../../../../Services/Metrics.ts"
+import { noteExecution } from "../Executions.ts"
 import { setRun, type Tables } from "../Store.ts"
 import { approvalsWith } from "./Ordered.ts"
 
@@ -26,7 +27,9 @@ export const make = (tables: Tables): Pick<ApprovalRepo["Service"], "decide" | "
         approvals.set(id, { ...approval, ...decision })
         if (having(({ runId, status }) => runId === run.id && status === "PENDING").length === 0) {
           const updatedAt = new Date(at)
-          runs.set(run.id, { ...run, status: "PENDING", attempts: run.attempts - 1, updatedAt })
+          const pending: StoredRun = { ...run, status: "PENDING", attempts: run.attempts - 1, updatedAt }
+          runs.set(run.id, pending)
+          noteExecution(tables, run, pending, updatedAt)
         }
         return true
       }),

@@ -3,6 +3,7 @@ import * as Option from "effect/Option"
 import type { StoredRun } from "../../../../Schemas/Run.ts"
 import { now } from "../../../../Services/CurrentTime.ts"
 import type { RunRepo } from "../../../../Services/RunRepo.ts"
+import { noteExecution } from "../Executions.ts"
 import { setRun, type Tables } from "../Store.ts"
 import { isScheduled } from "./Ordered.ts"
 
@@ -24,7 +25,11 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "untilDue" | "mak
       const due = scheduled(tables)
         .filter((run) => timeOf(run) <= at.getTime())
         .slice(0, limit)
-      for (const run of due) setRun(tables, { ...run, notBefore: null, updatedAt: at })
+      for (const run of due) {
+        const next = { ...run, notBefore: null, updatedAt: at }
+        setRun(tables, next)
+        noteExecution(tables, run, next, at)
+      }
       return due.length
     })
 })

@@ -14,6 +14,7 @@ import {
 } from "../../../../Schemas/RunLoss.ts"
 import * as Metrics from "../../../../Services/Metrics.ts"
 import type { Claimant, RunRepo } from "../../../../Services/RunRepo.ts"
+import { noteExecution } from "../Executions.ts"
 import { inOrder } from "../Order.ts"
 import { setRun, type Tables } from "../Store.ts"
 import { type Moment, moment } from "./Moment.ts"
@@ -79,7 +80,9 @@ const handBack = (tables: Tables, held: ReadonlyArray<Held>, at: Moment): void =
       tables.leases.set(run.id, { worker: null, until: at.millis })
     } else {
       tables.leases.delete(run.id)
-      tables.runs.set(run.id, { ...run, status: "PENDING" })
+      const pending: StoredRun = { ...run, status: "PENDING" }
+      tables.runs.set(run.id, pending)
+      noteExecution(tables, run, pending, at.at)
     }
   }
 }

@@ -11,8 +11,9 @@ const dueAt = ({ pruned, runs }: Tables, level: number, before: Date, limit: num
     .sort(inOrder("finishedAt"))
     .slice(0, limit)
 
-const forgetJournal = ({ approvals, pruned, steps }: Tables, id: string): void => {
+const forgetJournal = ({ approvals, executions, pruned, steps }: Tables, id: string): void => {
   steps.delete(id)
+  executions.delete(id)
   for (const { id: asked, runId } of approvals.values()) if (runId === id) approvals.delete(asked)
   pruned.set(id, 2)
 }

@@ -3,7 +3,9 @@ import { notFound } from "../../../../Schemas/Errors.ts"
 import { isPutAside } from "../../../../Schemas/Journal.ts"
 import { quotaExceeded } from "../../../../Schemas/Quotas.ts"
 import { RunNotRetryable, retried, retryEvent, retryProblem } from "../../../../Schemas/RunRetry.ts"
+import { now } from "../../../../Services/CurrentTime.ts"
 import type { RunRepo } from "../../../../Services/RunRepo.ts"
+import { noteExecution } from "../Executions.ts"
 import { type KeptStep, keepEvents, setRun, type Tables } from "../Store.ts"
 import { fullPlan } from "./Claims.ts"
 
@@ -39,6 +41,7 @@ export const make = (tables: Tables): Pick<RunRepo["Service"], "retry"> => ({
     }
     const again = retried(run, at)
     setRun(tables, again)
+    noteExecution(tables, run, again, yield* now)
     return again
   })
 })

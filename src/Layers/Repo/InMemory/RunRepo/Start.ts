@@ -1,5 +1,6 @@
 import { kindOf, type StoredRun } from "../../../../Schemas/Run.ts"
 import type { Claimant } from "../../../../Services/RunRepo.ts"
+import { noteExecution } from "../Executions.ts"
 import type { Tables } from "../Store.ts"
 import type { Moment } from "./Moment.ts"
 
@@ -7,11 +8,12 @@ export const servedKey = (run: StoredRun): string => `${run.workspaceId} ${kindO
 
 /** Makes a run RUNNING for a worker: its next execution, whoever had the one before. */
 export const start = (
-  { leases, runs, served }: Tables,
+  tables: Tables,
   run: StoredRun,
   { leaseMillis, worker }: Claimant,
   { at, millis }: Moment
 ): StoredRun => {
+  const { leases, runs, served } = tables
   const started: StoredRun = {
     ...run,
     status: "RUNNING",
@@ -21,6 +23,9 @@ export const start = (
     updatedAt: at
   }
   runs.set(run.id, started)
+  const lease = leases.get(run.id)
+  const leaseEndedAt = lease && new Date(at.getTime() + lease.until - millis)
+  noteExecution(tables, run, started, at, leaseEndedAt)
   leases.set(run.id, { worker, until: millis + leaseMillis })
   // A turn at the places that a workspace has: a run that is taken over has its already.
   if (run.status !== "RUNNING") served.set(servedKey(run), Math.max(0, ...served.values()) + 1)

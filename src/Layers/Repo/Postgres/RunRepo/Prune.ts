@@ -22,6 +22,8 @@ export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service
           delete from run_events where run_id in (select id from due)
         ), steps as (
           delete from run_steps where run_id in (select id from due where level = 2 and not goes)
+        ), executions as (
+          delete from run_executions where run_id in (select id from due where level = 2 and not goes)
         ), decisions as (
           delete from approvals where run_id in (select id from due where level = 2 and not goes)
         ), gone as (
