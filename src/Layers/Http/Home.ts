@@ -4,12 +4,20 @@ import { version } from "../../Schemas/Version.ts"
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1f6feb"/><circle cx="8" cy="8" r="3" fill="#fff"/></svg>`
 
+const style =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}" +
+  "code{font-size:.9em}"
+/** Of `style`, which a test compares. */
+const styleHash = "sha256-MsNpJwnwD9rsAoJ9RmDPaKezEgtS1PFq55I3+oDcMKU="
+
 const page = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>agentd</title>
+<style>${style}</style>
+<main>
 <h1>agentd ${version}</h1>
 <p>A REST service that orchestrates AI agents. Its endpoints are under <code>/api</code> and take a bearer token.</p>
 <p>Its web console would be here, but was not built. To build it, run <code>npm ci</code> with the development
@@ -21,6 +29,7 @@ again. Everything else works without it.</p>
 <li><a href="/health/ready">Ready?</a></li>
 <li><a href="/metrics">Metrics</a></li>
 </ul>
+</main>
 </html>
 `
 
@@ -30,7 +39,8 @@ export const unbuilt = HttpServerResponse.text(page, {
   headers: {
     "cache-control": "no-store",
     "content-security-policy":
-      "default-src 'none'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      `default-src 'none'; style-src '${styleHash}'; img-src 'self'; base-uri 'none'; form-action 'none'; ` +
+      "frame-ancestors 'none'",
     vary: "Accept"
   }
 })

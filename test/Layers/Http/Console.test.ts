@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -195,7 +196,10 @@ describe("the console, as it is served", () => {
       assert.strictEqual(page.status, 200)
       for (const words of ["npm run build", "was not built", 'href="/docs"', 'href="/openapi.json"'])
         assert.include(page.text, words)
-      assert.notInclude(page.headers.get("content-security-policy") ?? "", "unsafe")
+      const policy = page.headers.get("content-security-policy") ?? ""
+      assert.notInclude(policy, "unsafe")
+      const [, style = ""] = /<style>(.*?)<\/style>/su.exec(page.text) ?? []
+      assert.include(policy, `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}';`)
       assert.strictEqual(page.headers.get("cache-control"), "no-store")
       isError(yield* send("GET", "/console/index-1.js"), 404, "not_found")
       isError(yield* send("GET", "/"), 404, "not_found")
