@@ -54,7 +54,7 @@ export const ApprovalCard = ({ approval, onDecided }: Props) => {
           ["Ends undecided", <Age key="expires" at={expiresAt} />]
         ]}
       />
-      <LongText text={text} isCode label={`Arguments of ${name}`} />
+      <LongText text={text} isCode label={`Arguments of ${name} to decide about, ${id}`} />
       <TextField
         label="Reason, told to the model if it is rejected"
         name="reason"

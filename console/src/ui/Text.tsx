@@ -6,6 +6,9 @@ import { Copy } from "./Copy.tsx"
 const mostFolded = 2_000
 const mostShown = 200_000
 
+/** What surely fits without scrolling is no stop of the Tab key. */
+const mayScroll = (text: string): boolean => text.length > 400 || text.split("\n", 9).length > 8
+
 interface Props {
   readonly text: string
   /** Characters that are shown before it is asked for the rest. */
@@ -19,12 +22,19 @@ export const LongText = ({ text, folded = mostFolded, isCode = false, label }: P
   const [isOpen, setOpen] = useState(false)
   const isLong = text.length > folded
   const most = isOpen ? mostShown : folded
+  const shown = text.length > most ? `${text.slice(0, most)}…` : text
   return (
     <div class={`long-text ${isCode ? "code" : ""}`}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <section class="long-text-body" tabIndex={0} aria-label={label ?? "Text"}>
-        <pre>{text.length > most ? `${text.slice(0, most)}…` : text}</pre>
-      </section>
+      {mayScroll(shown) ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+        <section class="long-text-body" tabIndex={0} aria-label={label ?? "Text"}>
+          <pre>{shown}</pre>
+        </section>
+      ) : (
+        <div class="long-text-body">
+          <pre>{shown}</pre>
+        </div>
+      )}
       <div class="long-text-foot">
         {isLong && (
           <Button kind="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
