@@ -1,13 +1,14 @@
 import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
-import { answersOf, openCalls, storyOf, type Times } from "../../console/src/views/Runs/Story.ts"
-import { Approval, type ApprovalStatus } from "../../src/Schemas/Approval.ts"
+import { answersOf, openCalls, storyOf } from "../../console/src/views/Runs/Story.ts"
 import { RunDetail, type RunStatus } from "../../src/Schemas/Run.ts"
+import { RunTimeline } from "../../src/Schemas/RunTimeline.ts"
 
 const at = (millis: number) => new Date(millis).toISOString()
 const decodeRun = Schema.decodeUnknownSync(Schema.toCodecJson(RunDetail))
-const decodeApproval = Schema.decodeUnknownSync(Schema.toCodecJson(Approval))
+const decodeTimeline = Schema.decodeUnknownSync(Schema.toCodecJson(RunTimeline))
 const usage = { inputTokens: 10, outputTokens: 2 }
+const over = ["COMPLETED", "FAILED", "CANCELLED"]
 
 const model = (index: number, ...calls: ReadonlyArray<string>) => ({
   index,
@@ -46,124 +47,205 @@ const run = (status: RunStatus, steps: ReadonlyArray<unknown>, more: object = {}
     attempts: 1,
     startedAt: at(1_000),
     firstTokenAt: null,
-    finishedAt: ["COMPLETED", "FAILED", "CANCELLED"].includes(status) ? at(5_000) : null,
+    finishedAt: over.includes(status) ? at(5_000) : null,
     ...more
   })
 
-const approval = (status: ApprovalStatus, created: number, decided?: number) =>
-  decodeApproval({
-    id: "appr_1",
-    workspaceId: "ws_1",
-    runId: "run_1",
-    toolCallId: "a",
-    tool: "tool_a",
-    connector: null,
-    address: null,
-    description: null,
-    arguments: {},
-    status,
-    reason: null,
-    decidedBy: null,
-    decidedAt: decided === undefined ? null : at(decided),
-    createdAt: at(created),
-    expiresAt: at(86_400_000)
-  })
+const lasting = (from: number, to: number | null) => ({
+  startedAt: at(from),
+  endedAt: to === null ? null : at(to)
+})
 
-const times = (ends: Readonly<Record<number, number>>, more: Partial<Times> = {}): Times => ({
-  steps: new Map(
-    Object.entries(ends).map(([index, to]) => [Number(index), { from: undefined, to, costUsd: 0.1 }])
-  ),
-  approvals: [],
-  executions: [],
-  errorCode: undefined,
+const queued = (from: number, to: number | null, cause = "start", epoch = 1) => ({
+  type: "queued",
+  ...lasting(from, to),
+  epoch,
+  cause
+})
+
+const answer = (index: number, from: number, to: number, more: object = {}) => ({
+  type: "model",
+  ...lasting(from, to),
+  index,
+  epoch: 1,
+  ...usage,
+  cachedInputTokens: 0,
+  costUsd: 0.1,
+  provider: "offline",
+  model: "offline",
+  truncated: null,
   ...more
 })
+
+const result = (index: number, id: string, from: number, to: number, isError = false) => ({
+  type: "tool",
+  ...lasting(from, to),
+  index,
+  epoch: 1,
+  toolCallId: id,
+  name: `tool_${id}`,
+  isError
+})
+
+const asked = (id: string, status: string, from: number, to: number | null) => ({
+  type: "approval",
+  ...lasting(from, to),
+  approvalId: `appr_${id}`,
+  toolCallId: id,
+  tool: `tool_${id}`,
+  status,
+  decidedBy: null,
+  reason: null
+})
+
+const timeline = (spans: ReadonlyArray<unknown>, more: object = {}) =>
+  decodeTimeline({
+    runId: "run_1",
+    status: "RUNNING",
+    errorCode: null,
+    createdAt: at(0),
+    runAt: null,
+    startedAt: at(1_000),
+    finishedAt: null,
+    executions: [{ epoch: 1, startedAt: at(1_000), cause: "start" }],
+    spans,
+    ...more
+  })
 
 const told = (...args: Parameters<typeof storyOf>) =>
   storyOf(...args).map(({ from, state, title, to }) => [title, state, from, to])
 
+const began = queued(0, 1_000)
+
 describe("the story of a run", () => {
-  it("is its waiting, its answers and their calls, one behind the other", () => {
+  it("is its waiting, its answers and their calls, with what was said in them", () => {
     const steps = [model(0, "a", "b"), tool(1, "a"), tool(2, "b", true), model(3)]
-    expect(told(run("COMPLETED", steps), times({ 0: 2_000, 1: 2_150, 2: 2_300, 3: 5_000 }), "idle")).toEqual([
+    const spans = [
+      began,
+      answer(0, 1_000, 2_000),
+      result(1, "a", 2_000, 2_150),
+      result(2, "b", 2_000, 2_300, true),
+      answer(3, 2_300, 5_000)
+    ]
+    expect(told(run("COMPLETED", steps), timeline(spans), "idle")).toEqual([
       ["Waited to begin", "ok", 0, 1_000],
       ["Model call 1", "ok", 1_000, 2_000],
-      ["tool_a", "ok", 2_050, 2_150],
-      ["tool_b", "bad", 2_200, 2_300],
+      ["tool_a", "ok", 2_000, 2_150],
+      ["tool_b", "bad", 2_000, 2_300],
       ["Model call 2", "ok", 2_300, 5_000]
     ])
+    const [, first, second] = storyOf(run("COMPLETED", steps), timeline(spans), "idle")
+    expect(first?.body).toMatchObject({ step: { text: "words" }, span: { costUsd: 0.1 } })
+    expect(second?.body).toMatchObject({
+      call: { arguments: { id: "a" } },
+      step: { result: { result: "done" } }
+    })
   })
 
-  it("ends with what goes on: an answer, or the calls without a result", () => {
-    expect(told(run("RUNNING", []), times({}), "thinking").at(-1)).toEqual([
+  it("ends with what goes on: an answer, or the calls without a result, since their answer", () => {
+    expect(told(run("RUNNING", []), timeline([began]), "thinking").at(-1)).toEqual([
       "Model call 1",
       "open",
       1_000,
       undefined
     ])
     const steps = [model(0, "a", "b"), tool(1, "a")]
-    expect(told(run("RUNNING", steps), times({ 0: 2_000, 1: 2_100 }), "tools").at(-1)).toEqual([
+    const spans = [began, answer(0, 1_000, 2_000), result(1, "a", 2_000, 2_100)]
+    expect(told(run("RUNNING", steps), timeline(spans), "tools").at(-1)).toEqual([
       "tool_b",
       "open",
-      2_100,
+      2_000,
       undefined
     ])
   })
 
+  it("has each step once where the timeline knows more than the run does", () => {
+    const spans = [began, answer(0, 1_000, 2_000), result(1, "a", 2_000, 2_100)]
+    const rows = storyOf(run("RUNNING", [model(0, "a")]), timeline(spans), "thinking")
+    expect(rows.map(({ key }) => key)).toEqual(["queued-1", "step-0", "call-a", "answer-1"])
+  })
+
   it("says what was under way when it failed or was cancelled", () => {
-    expect(told(run("FAILED", [model(0, "a")]), times({ 0: 2_000 }), "idle").at(-1)).toEqual([
+    const spans = [began, answer(0, 1_000, 2_000)]
+    expect(told(run("FAILED", [model(0, "a")]), timeline(spans), "idle").at(-1)).toEqual([
       "tool_a",
       "bad",
       2_000,
       5_000
     ])
-    expect(told(run("CANCELLED", []), times({}), "idle").at(-1)).toEqual([
+    expect(told(run("CANCELLED", []), timeline([began]), "idle").at(-1)).toEqual([
       "Model call 1",
       "cancelled",
       1_000,
       5_000
     ])
+    const cut = [began, answer(0, 1_000, 4_990, { truncated: "it was cut off" })]
+    expect(told(run("FAILED", [model(0)]), timeline(cut), "idle").slice(1)).toEqual([
+      ["Model call 1", "bad", 1_000, 4_990]
+    ])
   })
 
   it("has the waiting for people as long as it lasts, and no call beside it", () => {
     const steps = [model(0, "a")]
-    const waiting = times({ 0: 2_000 }, { approvals: [approval("PENDING", 2_010)] })
-    expect(told(run("WAITING_APPROVAL", steps), waiting, "waiting").slice(2)).toEqual([
+    const spans = [began, answer(0, 1_000, 2_000), asked("a", "PENDING", 2_010, null)]
+    expect(told(run("WAITING_APPROVAL", steps), timeline(spans), "waiting").slice(2)).toEqual([
       ["Approval: tool_a", "open", 2_010, undefined]
     ])
-    expect(told(run("CANCELLED", steps), waiting, "over").slice(2)).toEqual([
+    expect(told(run("CANCELLED", steps), timeline(spans), "over").slice(2)).toEqual([
       ["Approval: tool_a", "cancelled", 2_010, 5_000]
     ])
-    const decided = times({ 0: 2_000, 1: 4_200 }, { approvals: [approval("APPROVED", 2_010, 4_000)] })
-    expect(told(run("RUNNING", [...steps, tool(1, "a")]), decided, "thinking").slice(2)).toEqual([
+    const expired = [...spans.slice(0, 2), asked("a", "EXPIRED", 2_010, 5_000)]
+    expect(told(run("FAILED", steps), timeline(expired), "over").slice(2)).toEqual([
+      ["Approval: tool_a", "bad", 2_010, 5_000]
+    ])
+    const decided = [
+      ...spans.slice(0, 2),
+      asked("a", "APPROVED", 2_010, 4_000),
+      queued(4_000, 4_050, "approval", 2),
+      result(1, "a", 4_100, 4_200)
+    ]
+    expect(told(run("RUNNING", [...steps, tool(1, "a")]), timeline(decided), "thinking").slice(2)).toEqual([
       ["Approval: tool_a", "ok", 2_010, 4_000],
+      ["Waited to go on", "ok", 4_000, 4_050],
       ["tool_a", "ok", 4_100, 4_200],
       ["Model call 2", "open", 4_200, undefined]
     ])
   })
 
-  it("marks where another node took it up", () => {
+  it("shows how long no node had it, and what was begun again", () => {
+    const spans = [began, answer(0, 1_000, 2_000), { type: "takeover", ...lasting(2_500, 3_000), epoch: 2 }]
     const executions = [
-      { number: 1, from: 1_000, to: 2_500, isLost: true },
-      { number: 2, from: 3_000, to: undefined, isLost: false }
+      { epoch: 1, startedAt: at(1_000), cause: "start" },
+      { epoch: 2, startedAt: at(3_000), cause: "takeover" }
     ]
-    expect(
-      told(run("RUNNING", [model(0, "a")]), times({ 0: 2_000 }, { executions }), "tools").slice(2)
-    ).toEqual([
-      ["Taken over: its node was lost", "bad", 3_000, 3_000],
+    expect(told(run("RUNNING", [model(0, "a")]), timeline(spans, { executions }), "tools").slice(2)).toEqual([
+      ["Lost with its node", "cancelled", 2_000, 2_500],
+      ["Node lost, taken over", "bad", 2_500, 3_000],
       ["tool_a", "open", 3_000, undefined]
     ])
   })
 
   it("waits for its time, for a node, and again after a retry", () => {
+    const fresh = { startedAt: null, executions: [] }
     const later = run("PENDING", [], { startedAt: null, runAt: at(90_000) })
-    expect(told(later, times({}), "idle")).toEqual([["Waits for its time", "open", 0, undefined]])
-    const fresh = run("PENDING", [], { startedAt: null })
-    expect(told(fresh, times({}), "idle")).toEqual([["Waits to begin", "open", 0, undefined]])
-    const gone = run("CANCELLED", [], { startedAt: null })
-    expect(told(gone, times({}), "idle")).toEqual([["Waited to begin", "ok", 0, 5_000]])
-    expect(told(run("PENDING", [model(0)]), times({ 0: 2_000 }), "idle").at(-1)).toEqual([
-      "Waits to go on",
+    expect(told(later, timeline([], { ...fresh, runAt: at(90_000) }), "idle")).toEqual([
+      ["Waits for its time", "open", 0, undefined]
+    ])
+    const due = timeline([queued(90_000, 90_100)], { runAt: at(90_000) })
+    expect(told(run("COMPLETED", [], { finishedAt: at(91_000) }), due, "idle").slice(0, 2)).toEqual([
+      ["Waited for its time", "ok", 0, 90_000],
+      ["Waited to begin", "ok", 90_000, 90_100]
+    ])
+    const waiting = timeline([queued(0, null)], fresh)
+    expect(told(run("PENDING", [], { startedAt: null }), waiting, "idle")).toEqual([
+      ["Waits to begin", "open", 0, undefined]
+    ])
+    expect(told(run("CANCELLED", [], { startedAt: null }), waiting, "idle")).toEqual([
+      ["Waited to begin", "cancelled", 0, 5_000]
+    ])
+    const retried = timeline([began, answer(0, 1_000, 2_000), queued(5_000, null, "retry", 2)])
+    expect(told(run("PENDING", [model(0)]), retried, "idle").at(-1)).toEqual([
+      "Waits for its retry",
       "open",
       5_000,
       undefined

@@ -1,5 +1,4 @@
 import { useLayoutEffect, useRef } from "preact/hooks"
-import type { Usage } from "../../../../src/Schemas/Usage.ts"
 import { cost, duration, instant } from "../../Format.ts"
 import { Json, LongText } from "../../ui/Text.tsx"
 import type { Live } from "./Live.ts"
@@ -19,7 +18,7 @@ export const ChapterBody = ({
       <p class="step-facts number">
         {instant(new Date(from))}
         {to === undefined ? ", goes on" : to > from ? `, ${duration(to - from)}` : ""}
-        {body.type === "model" && body.step !== undefined && spentOn(body.step.usage, body.costUsd)}
+        {body.type === "model" && body.span !== undefined && spentOn(body.span)}
       </p>
       {body.type === "model" && <Model body={body} live={live} state={chapter.state} />}
       {body.type === "tool" && <Tool body={body} state={chapter.state} />}
@@ -29,18 +28,24 @@ export const ChapterBody = ({
   )
 }
 
-const spentOn = ({ inputTokens, outputTokens }: Usage, costUsd: number | null | undefined): string => {
-  const price = costUsd === undefined ? "" : costUsd === null ? ", cost not known" : `, ${cost(costUsd)}`
-  return ` · ${inputTokens.toLocaleString("en")} tokens in, ${outputTokens.toLocaleString("en")} out${price}`
-}
-
 type Of<Type extends Body["type"]> = Extract<Body, { type: Type }>
+type ModelSpan = NonNullable<Of<"model">["span"]>
+
+const spentOn = ({ cachedInputTokens, costUsd, inputTokens, model, outputTokens }: ModelSpan): string => {
+  const written = (tokens: number) => tokens.toLocaleString("en")
+  const cached = cachedInputTokens > 0 ? ` (${written(cachedInputTokens)} from a cache)` : ""
+  const price = costUsd === null ? "cost not known" : cost(costUsd)
+  const by = model === null ? "" : ` · ${model}`
+  return `${by} · ${written(inputTokens)} tokens in${cached}, ${written(outputTokens)} out · ${price}`
+}
 
 const unfinished = (state: Chapter["state"], what: string): string =>
   state === "open" ? `${what} …` : state === "bad" ? "It failed here." : "It was not finished."
 
+const forgotten = "Its texts are not kept any more."
+
 const Model = ({
-  body: { step },
+  body: { span, step },
   live,
   state
 }: {
@@ -50,7 +55,9 @@ const Model = ({
 }) => {
   if (step === undefined) {
     return live === undefined || live.text === "" ? (
-      <p class="muted">{unfinished(state, "The model was asked and has said nothing yet")}</p>
+      <p class="muted">
+        {span === undefined ? unfinished(state, "The model was asked and has said nothing yet") : forgotten}
+      </p>
     ) : (
       <Speech live={live} />
     )
@@ -58,7 +65,8 @@ const Model = ({
   const { text, toolCalls } = step
   return (
     <>
-      {text !== "" && <LongText text={text} label="What the model said" />}
+      {span?.truncated != null && <p class="step-error">{span.truncated}</p>}
+      {text !== "" && <LongText text={text} label={`What the model said, step ${step.index}`} />}
       {toolCalls.length > 0 && (
         <p>
           Called{" "}
@@ -115,17 +123,17 @@ const Tool = ({
     {call !== undefined && (
       <div>
         <h3>Arguments</h3>
-        <Json value={call.arguments} label={`Arguments of ${call.name}`} />
+        <Json value={call.arguments} label={`Arguments of ${call.name}, ${call.id}`} />
       </div>
     )}
     {step === undefined ? (
-      <p class="muted">{unfinished(state, "It has no result yet")}</p>
+      <p class="muted">{state === "ok" ? forgotten : unfinished(state, "It has no result yet")}</p>
     ) : (
       <div>
         <h3 class={step.result.isError ? "step-error" : undefined}>
           {step.result.isError ? "Error" : "Result"}
         </h3>
-        <Json value={step.result.result} label={`Result of ${step.result.name}`} />
+        <Json value={step.result.result} label={`Result of ${step.result.name}, ${step.result.id}`} />
       </div>
     )}
   </div>
@@ -138,18 +146,25 @@ const decisions = {
   EXPIRED: "Nobody decided in time."
 } as const
 
-const Decision = ({ body: { approval } }: { readonly body: Of<"approval"> }) => (
+const Decision = ({ body: { call, span } }: { readonly body: Of<"approval"> }) => (
   <>
     <p>
-      {decisions[approval.status]}
-      {approval.decidedBy !== null && (
+      {decisions[span.status]}
+      {span.decidedBy !== null && (
         <span class="muted">
           {" "}
-          By <code>{approval.decidedBy}</code>
+          By <code>{span.decidedBy}</code>
         </span>
       )}
     </p>
-    {approval.reason !== null && approval.reason !== "" && <LongText text={approval.reason} label="Reason" />}
-    <Json value={approval.arguments} label={`Arguments of ${approval.tool}`} />
+    {span.reason !== null && span.reason !== "" && (
+      <LongText text={span.reason} label={`Reason, ${span.approvalId}`} />
+    )}
+    {call !== undefined && (
+      <Json
+        value={call.arguments}
+        label={`Arguments of ${span.tool} that were asked about, ${span.approvalId}`}
+      />
+    )}
   </>
 )

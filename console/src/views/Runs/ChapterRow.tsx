@@ -13,18 +13,28 @@ interface Props {
   readonly onToggle: () => void
 }
 
-const marks = { queued: "○", model: "◆", tool: "ƒ", approval: "‖", mark: "↻" } as const
+const marks = { queued: "○", takeover: "↻", model: "◆", tool: "ƒ", approval: "‖" } as const
 const words = { ok: "", bad: "failed", cancelled: "not finished", open: "goes on" } as const
+const decisions = {
+  PENDING: "waits",
+  APPROVED: "approved",
+  REJECTED: "rejected",
+  EXPIRED: "expired"
+} as const
 
-const stateOf = ({ isWait, state }: Chapter): string => (state === "open" && isWait ? "waits" : words[state])
+const stateOf = ({ body, isWait, kind, state }: Chapter): string => {
+  if (kind === "takeover") return ""
+  if (state !== "cancelled" && body.type === "approval") return decisions[body.span.status]
+  return state === "open" && isWait ? "waits" : words[state]
+}
 
 const tokensOf = ({ body }: Chapter): string | undefined =>
-  body.type === "model" && body.step !== undefined
-    ? `${count(body.step.usage.inputTokens)} → ${count(body.step.usage.outputTokens)}`
+  body.type === "model" && body.span !== undefined
+    ? `${count(body.span.inputTokens)} → ${count(body.span.outputTokens)}`
     : undefined
 
 const costOf = ({ body }: Chapter): string | undefined =>
-  body.type === "model" && body.costUsd != null ? cost(body.costUsd) : undefined
+  body.type === "model" && body.span !== undefined ? cost(body.span.costUsd) : undefined
 
 /** A row of the waterfall: a button that opens what there is to know, and its bar along time. */
 export const ChapterRow = ({ chapter, axis, isOpen, live, onToggle }: Props) => {
@@ -52,7 +62,7 @@ export const ChapterRow = ({ chapter, axis, isOpen, live, onToggle }: Props) => 
         </span>
         <span class="step-took number">
           <span class="visually-hidden">, after {begun}, took </span>
-          {kind === "mark" ? begun : took}
+          {took}
         </span>
         <span class="step-tokens number">
           {tokens !== undefined && (

@@ -1,5 +1,5 @@
 import type { RunId } from "../../../../src/Schemas/Ids.ts"
-import { isTerminal, type RunDetail } from "../../../../src/Schemas/Run.ts"
+import { isTerminal } from "../../../../src/Schemas/Run.ts"
 import { firstLine } from "../../Format.ts"
 import { href } from "../../Router.ts"
 import { ApprovalCard } from "../../ui/ApprovalCard.tsx"
@@ -13,7 +13,7 @@ import { Raw } from "./Raw.tsx"
 import { RunActions } from "./RunActions.tsx"
 import { RunFacts } from "./RunFacts.tsx"
 import { Steps } from "./Steps.tsx"
-import { type RunState, useRun } from "./useRun.ts"
+import { type Read, type RunState, useRun } from "./useRun.ts"
 
 const back = { href: href(["runs"]), label: "Runs" }
 const titleLength = 90
@@ -22,8 +22,8 @@ const foldedText = 480
 /** A run: what it was asked, what came of it, and its steps along time, followed while it goes on. */
 export const RunPage = ({ id }: { readonly id: RunId }) => {
   const state = useRun(id)
-  const { problem, reload, run } = state
-  if (run !== undefined) return <Found state={state} run={run} />
+  const { problem, read, reload } = state
+  if (read !== undefined) return <Found state={state} read={read} />
   if (problem?.tag === "NotFound") {
     return (
       <Page title="No such run" back={back}>
@@ -44,9 +44,9 @@ export const RunPage = ({ id }: { readonly id: RunId }) => {
   )
 }
 
-const Found = ({ state, run }: { readonly state: RunState; readonly run: RunDetail }) => {
-  const { live, lost, problem, reload, times, usage } = state
-  const waiting = times.approvals.filter(({ status }) => status === "PENDING")
+const Found = ({ state, read }: { readonly state: RunState; readonly read: Read }) => {
+  const { live, lost, problem, reload } = state
+  const { approvals, run, timeline, usage } = read
   const isOver = isTerminal(run.status)
   return (
     <Page
@@ -67,28 +67,30 @@ const Found = ({ state, run }: { readonly state: RunState; readonly run: RunDeta
         {problem !== undefined && (
           <Notice kind="warn">{problem.message} What is shown may be old; it is tried again.</Notice>
         )}
-        <Outcome run={run} code={times.errorCode ?? live.code} onChange={reload} />
-        {run.status === "WAITING_APPROVAL" && waiting.length > 0 && (
-          <section class="stack" aria-label="Waiting for approval">
-            {waiting.map((approval) => (
-              <ApprovalCard key={approval.id} approval={approval} onDecided={reload} />
-            ))}
-          </section>
+        <Outcome run={run} code={timeline.errorCode ?? live.code} onChange={reload} />
+        {approvals.length > 0 && (
+          <Section title="Waiting for approval">
+            <div class="stack">
+              {approvals.map((approval) => (
+                <ApprovalCard key={approval.id} approval={approval} onDecided={reload} />
+              ))}
+            </div>
+          </Section>
         )}
         <div class="run-texts">
-          <section class="panel" aria-labelledby="run-task">
-            <h2 id="run-task">Task</h2>
-            <LongText text={run.prompt} folded={foldedText} label="Task" />
-          </section>
+          <div class="panel">
+            <h2>Task</h2>
+            <LongText text={run.prompt} folded={foldedText} label="Text of the task" />
+          </div>
           {run.output !== null && (
-            <section class="panel" aria-labelledby="run-output">
-              <h2 id="run-output">{run.status === "COMPLETED" ? "Output" : "Output as far as it came"}</h2>
-              <LongText text={run.output} folded={foldedText} label="Output" />
-            </section>
+            <div class="panel">
+              <h2>{run.status === "COMPLETED" ? "Output" : "Output as far as it came"}</h2>
+              <LongText text={run.output} folded={foldedText} label="Text of the output" />
+            </div>
           )}
         </div>
         <Section title="Steps">
-          <Steps run={run} times={times} live={live} />
+          <Steps run={run} timeline={timeline} live={live} />
         </Section>
         <Raw run={run} />
       </div>

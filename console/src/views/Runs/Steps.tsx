@@ -1,16 +1,17 @@
 import { useMemo, useState } from "preact/hooks"
 import { isTerminal, type RunDetail } from "../../../../src/Schemas/Run.ts"
+import type { RunTimeline } from "../../../../src/Schemas/RunTimeline.ts"
 import { duration } from "../../Format.ts"
 import { Button } from "../../ui/Button.tsx"
 import { ChapterRow } from "./ChapterRow.tsx"
 import type { Live } from "./Live.ts"
-import { answersOf, storyOf, type Times } from "./Story.ts"
+import { answersOf, storyOf } from "./Story.ts"
 import { useTick } from "./useTick.ts"
 import { axisOf, ticksOf } from "./Waterfall.ts"
 
 interface Props {
   readonly run: RunDetail
-  readonly times: Times
+  readonly timeline: RunTimeline
   readonly live: Live
 }
 
@@ -28,13 +29,13 @@ const walk = (event: KeyboardEvent) => {
 }
 
 /** The steps of a run as a list whose rows have their place along time. */
-export const Steps = ({ run, times, live }: Props) => {
+export const Steps = ({ run, timeline, live }: Props) => {
   const [opened, setOpened] = useState<Readonly<Record<string, boolean>>>({})
   const [isWhole, setWhole] = useState(false)
   const isActive = !isTerminal(run.status)
   const now = useTick(isActive, tickMillis)
   const { phase } = live
-  const story = useMemo(() => storyOf(run, times, phase), [run, times, phase])
+  const story = useMemo(() => storyOf(run, timeline, phase), [run, timeline, phase])
   const axis = axisOf(story, Math.max(now, Date.now()))
   const ticks = ticksOf(axis, duration)
   const shown = isWhole ? story : story.slice(Math.max(0, story.length - firstRows))

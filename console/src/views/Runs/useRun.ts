@@ -1,21 +1,19 @@
 import { useEffect, useState } from "preact/hooks"
+import type { Approval } from "../../../../src/Schemas/Approval.ts"
 import type { RunId } from "../../../../src/Schemas/Ids.ts"
 import { isTerminal, type RunDetail } from "../../../../src/Schemas/Run.ts"
+import type { RunTimeline } from "../../../../src/Schemas/RunTimeline.ts"
 import type { RunUsage } from "../../../../src/Schemas/UsageReport.ts"
 import { call, type Problem } from "../../Client.ts"
 import { followRun } from "../../Events.ts"
 import { useLoad } from "../../Load.ts"
 import { changesSteps, type Live, next, nothing } from "./Live.ts"
-import type { Times } from "./Story.ts"
-import { readTimes } from "./Times.ts"
 
 /** What events tell is enough to know when to look; this is for what they don't. */
 const lookMillis = 5_000
 
 export interface RunState {
-  readonly run: RunDetail | undefined
-  readonly usage: RunUsage | undefined
-  readonly times: Times
+  readonly read: Read | undefined
   readonly live: Live
   /** Why it can't be read, or not again. */
   readonly problem: Problem | undefined
@@ -24,30 +22,61 @@ export interface RunState {
   readonly reload: () => void
 }
 
-const noTimes: Times = { steps: new Map(), approvals: [], executions: [], errorCode: undefined }
+/** What there is to know of a run at once. */
+export interface Read {
+  readonly run: RunDetail
+  readonly usage: RunUsage
+  /** Has at least the steps that the run has. */
+  readonly timeline: RunTimeline
+  /** Those that wait for somebody, oldest first. */
+  readonly approvals: ReadonlyArray<Approval>
+}
 
-const read = async (id: RunId, signal: AbortSignal) => {
-  const [run, usage] = await Promise.all([
-    call((client) => client.runs.get({ params: { id } }), signal),
-    call((client) => client.runs.usage({ params: { id } }), signal)
+const pageRows = 100
+/** Of those that wait in a workspace no more are looked through. */
+const mostPages = 10
+
+/** The approvals that a run waits for, among those of its workspace. */
+const waitingFor = async (
+  { id, workspaceId }: RunDetail,
+  { spans }: RunTimeline,
+  signal: AbortSignal
+): Promise<ReadonlyArray<Approval>> => {
+  const wanted = spans.filter((span) => span.type === "approval" && span.status === "PENDING").length
+  const found: Array<Approval> = []
+  for (let page = 0; page < mostPages && found.length < wanted; page++) {
+    const query = { workspaceId, limit: pageRows, offset: page * pageRows }
+    const { data } = await call((client) => client.approvals.list({ query }), signal)
+    found.push(...data.filter(({ runId }) => runId === id))
+    if (data.length < pageRows) break
+  }
+  return found
+}
+
+const readAll = async (id: RunId, signal: AbortSignal): Promise<Read> => {
+  const params = { id }
+  const [{ data: run }, { data: usage }] = await Promise.all([
+    call((client) => client.runs.get({ params }), signal),
+    call((client) => client.runs.usage({ params }), signal)
   ])
-  return { run: run.data, usage: usage.data, times: await readTimes(run.data, signal) }
+  const { data: timeline } = await call((client) => client.runs.timeline({ params }), signal)
+  const isWaiting = run.status === "WAITING_APPROVAL"
+  return { run, usage, timeline, approvals: isWaiting ? await waitingFor(run, timeline, signal) : [] }
 }
 
 /** A run as it is, followed by its events for as long as it goes on. */
 export const useRun = (id: RunId): RunState => {
   const [isActive, setActive] = useState(false)
-  const { data, problem, reload } = useLoad(id, (signal) => read(id, signal), {
+  const { data, problem, reload } = useLoad(id, (signal) => readAll(id, signal), {
     every: isActive ? lookMillis : undefined
   })
   const [live, setLive] = useState(nothing)
   const [lost, setLost] = useState<Problem>()
   const status = data?.run.status
   useEffect(() => setActive(status !== undefined && !isTerminal(status)), [status])
-  const isUnexplained = status === "FAILED" && data?.times.errorCode === undefined
 
   useEffect(() => {
-    if (!isActive && !isUnexplained) return
+    if (!isActive) return
     let state = nothing
     let frame: number | undefined
     const draw = () => {
@@ -58,11 +87,11 @@ export const useRun = (id: RunId): RunState => {
       onEvent: ({ event }) => {
         state = next(state, event, Date.now())
         frame ??= requestAnimationFrame(draw)
-        if (isActive && changesSteps(event)) reload()
+        if (changesSteps(event)) reload()
       },
       onEnd: () => {
         setLost(undefined)
-        if (isActive) reload()
+        reload()
       },
       onProblem: setLost
     })
@@ -72,7 +101,7 @@ export const useRun = (id: RunId): RunState => {
       setLive(state)
       setLost(undefined)
     }
-  }, [id, isActive, isUnexplained, reload])
+  }, [id, isActive, reload])
 
-  return { run: data?.run, usage: data?.usage, times: data?.times ?? noTimes, live, problem, lost, reload }
+  return { read: data, live, problem, lost, reload }
 }
