@@ -88,14 +88,18 @@ export class Problem extends Error {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null
 
+/** Whether something before the service answered, since that can't be reached. */
+const isOfGateway = ({ response }: Readonly<Record<string, unknown>>): boolean =>
+  isRecord(response) && [502, 503, 504].some((status) => status === response.status)
+
 /** What went wrong, of anything that was thrown or that an effect failed with. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error
   if (isRecord(error) && typeof error.error === "string" && typeof error._tag === "string") {
     return new Problem(error._tag, error.error)
   }
-  const reason = isRecord(error) && isRecord(error.reason) ? error.reason._tag : undefined
-  return reason === "TransportError"
+  const reason = isRecord(error) && isRecord(error.reason) ? error.reason : {}
+  return reason._tag === "TransportError" || isOfGateway(reason)
     ? new Problem("Offline", "agentd can't be reached.")
     : new Problem(
         "Unexpected",
