@@ -43,6 +43,8 @@ const Api = HttpApi.make("agentd")
   .add(Webhooks)
   .add(Session)
   .annotate(HttpApi.SuccessParseOptions, { disableChecks: true })
+  // What is sent is judged by the service alone, whose sentence is the one that people read.
+  .annotate(HttpApi.PayloadParseOptions, { disableChecks: true })
 
 /** The headers of one request: the token that a session is begun with, and the key of a request that may be sent again. */
 const Headers = Context.Reference<Readonly<Record<string, string>>>("agentd/console/Headers", {

@@ -1,0 +1,55 @@
+import { Age } from "../../ui/Time.tsx"
+import { clock, isKnownZone, ownZone } from "./Zones.ts"
+
+const Clock = ({ at, timeZone }: { readonly at: Date; readonly timeZone: string }) => {
+  const { date, offset, time } = clock(at, timeZone)
+  return (
+    <span class="schedules-clock number">
+      {date} <strong>{time}</strong> <span class="muted">{offset}</span>
+    </span>
+  )
+}
+
+interface Props {
+  readonly instants: ReadonlyArray<Date>
+  readonly timeZone: string
+  readonly label: string
+}
+
+/** Instants on the clock of a job, and on one's own where that is another. */
+export const Instants = ({ instants, timeZone, label }: Props) => {
+  const own = ownZone()
+  return (
+    <div class="schedules-instants">
+      {!isKnownZone(timeZone) && (
+        <p class="muted">This browser does not know the time zone {timeZone}: shown in UTC.</p>
+      )}
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            <th scope="col">{isKnownZone(timeZone) ? timeZone : "UTC"}</th>
+            {own !== timeZone && <th scope="col">Here ({own})</th>}
+            <th scope="col" />
+          </tr>
+        </thead>
+        <tbody>
+          {instants.map((at) => (
+            <tr key={at.getTime()}>
+              <td>
+                <Clock at={at} timeZone={timeZone} />
+              </td>
+              {own !== timeZone && (
+                <td>
+                  <Clock at={at} timeZone={own} />
+                </td>
+              )}
+              <td class="muted">
+                <Age at={at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
