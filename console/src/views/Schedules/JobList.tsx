@@ -67,7 +67,7 @@ export const JobList = () => {
         </Empty>
       )}
       {rows.length > 0 && (
-        <div class="stack">
+        <div class="stack schedules-list">
           {rows.length > 8 && (
             <div class="schedules-find">
               <TextField

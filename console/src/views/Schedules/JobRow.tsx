@@ -9,7 +9,7 @@ import { kindOf, shortWord } from "./Slots.ts"
 import { ShortStrip } from "./Strip.tsx"
 import { Switch } from "./Switch.tsx"
 import { words } from "./Words.ts"
-import { clockText, ownZone } from "./Zones.ts"
+import { clockText, hereText, ownZone } from "./Zones.ts"
 
 const most = 30
 const everyMillis = 20_000
@@ -69,7 +69,7 @@ export const JobRow = ({ job, onChange }: { readonly job: CronJob; readonly onCh
             <div class="number">{clockText(glance.next, job.timezone)}</div>
             <div class="muted number">
               <Age at={glance.next} />
-              {own !== job.timezone && ` · ${clockText(glance.next, own)} here`}
+              {own !== job.timezone && ` · ${hereText(glance.next, job.timezone)} here`}
             </div>
           </>
         )}

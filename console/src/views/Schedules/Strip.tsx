@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from "preact/hooks"
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { CronFire } from "../../../../src/Schemas/CronFire.ts"
 import { href } from "../../Router.ts"
 import { countKinds, kindOf, lagWords, looks, move, type Statuses, summary } from "./Slots.ts"
@@ -75,6 +75,14 @@ export const Strip = ({ fires, statuses, timeZone }: Props) => {
     [slots, statuses, timeZone, active]
   )
 
+  // The newest is at the end: it is seen, unless somebody has scrolled away from it.
+  const isAtEnd = useRef(true)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is about what is shown of them
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight
+  }, [slots])
+
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return
     const all = cellsOf(box.current)
@@ -96,6 +104,9 @@ export const Strip = ({ fires, statuses, timeZone }: Props) => {
         class="slots-strip"
         aria-label="Past slots, oldest first"
         onKeyDown={onKeyDown}
+        onScroll={({ currentTarget: { clientHeight, scrollHeight, scrollTop } }) => {
+          isAtEnd.current = scrollHeight - scrollTop - clientHeight < 24
+        }}
         onFocusCapture={(event) => setChosen(slotOf(event.target))}
         onMouseOver={(event) => setLooked(slotOf(event.target))}
         onMouseLeave={() => setLooked(undefined)}

@@ -58,6 +58,12 @@ export const clockText = (at: Date, timeZone: string): string => {
   return `${date} ${time} ${offset}`
 }
 
+/** What one's own clock shows at an instant of which that of another zone is known: the date only where it is another. */
+export const hereText = (at: Date, timeZone: string, own = ownZone()): string => {
+  const here = clock(at, own)
+  return `${clock(at, timeZone).date === here.date ? "" : `${here.date} `}${here.time} ${here.offset}`
+}
+
 /** All zones that this browser knows, UTC first. */
 export const zones = (): ReadonlyArray<string> => [
   "UTC",
