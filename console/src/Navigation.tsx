@@ -55,9 +55,9 @@ export const Navigation = () => {
       </div>
       <div id="side-body" class={isOpen ? "side-body side-open" : "side-body"}>
         {workspaces.value !== undefined && workspaces.value.length > 0 && (
-          <label class="side-workspace">
-            <span class="visually-hidden">Workspace</span>
+          <div class="side-workspace">
             <select
+              aria-label="Workspace"
               value={workspace?.id}
               onChange={(event) => {
                 choose(event.currentTarget.value)
@@ -70,7 +70,7 @@ export const Navigation = () => {
                 </option>
               ))}
             </select>
-          </label>
+          </div>
         )}
         <nav aria-label="Views">
           {views.map(({ name, path }) => (

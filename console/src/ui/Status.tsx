@@ -25,7 +25,7 @@ export const Badge = ({
 }) => (
   <span class={`badge badge-${tone}`} title={title}>
     {mark !== undefined && <span aria-hidden="true">{mark}</span>}
-    {children}
+    <span>{children}</span>
   </span>
 )
 
