@@ -156,6 +156,7 @@ const agentd = Command.make("agentd").pipe(
     settled(exporting),
     settled(importing),
     settled(Users.user(execute)),
+    settled(Users.signInLink(execute)),
     settled(Tokens.token(execute)),
     settled(Workspaces.workspace(execute)),
     settled(

@@ -19,6 +19,11 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   }
 ) {}
 
+/** Of what takes no credential: a change comes from a page of this origin, of a named one, or from no browser. */
+export class OwnPages extends HttpApiMiddleware.Service<OwnPages>()("agentd/Api/OwnPages", {
+  error: [Forbidden, Unavailable]
+}) {}
+
 /** Answers what does not decode with a sentence that names the field. */
 export class Validation extends HttpApiMiddleware.Service<Validation>()("agentd/Api/Validation", {
   error: InvalidInput

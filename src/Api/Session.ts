@@ -1,10 +1,11 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { Session as SessionSchema } from "../Schemas/Session.ts"
-import { Authorization, Validation } from "./Authorization.ts"
+import { Session as SessionSchema, SignedIn, SignInByLink } from "../Schemas/Session.ts"
+import { Authorization, OwnPages, Validation } from "./Authorization.ts"
+import { RateLimited, Unauthenticated } from "./Errors.ts"
 import { extension } from "./Extension.ts"
-import { created, removed } from "./Fields.ts"
+import { created, data, removed } from "./Fields.ts"
 import { Idempotency, Keeping } from "./Idempotency.ts"
 
 export const Session = HttpApiGroup.make("session")
@@ -20,6 +21,12 @@ export const Session = HttpApiGroup.make("session")
             "request, with which it is revoked."
         })
       ),
+    HttpApiEndpoint.get("get", "/api/session", { success: data(SignedIn) }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Say whose token or session the request has",
+        description: "`expiresAt` is when it ends, null if never."
+      })
+    ),
     HttpApiEndpoint.delete("end", "/api/session", { success: removed }).annotateMerge(
       OpenApi.annotations({
         summary: "End the session of the cookie",
@@ -27,9 +34,26 @@ export const Session = HttpApiGroup.make("session")
       })
     )
   )
+  .middleware(Authorization)
+  .add(
+    HttpApiEndpoint.post("startByLink", "/api/session/link", {
+      payload: SignInByLink,
+      success: created(SessionSchema),
+      error: [Unauthenticated, RateLimited]
+    })
+      .middleware(OwnPages)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Exchange the code of a sign-in link for the session cookie",
+          description:
+            "Once, within an hour: `agentd sign-in-link` and the first start print such links. Takes no credential. A " +
+            "code that was used, is over or unknown is a 401. It takes no Idempotency-Key, which is kept by user: where " +
+            "the answer is lost, ask for another link."
+        })
+      )
+  )
   .annotateEndpointsMerge(OpenApi.annotations(extension))
   .middleware(Validation)
-  .middleware(Authorization)
   .annotateMerge(
     OpenApi.annotations({ title: "Session", description: "The token of a browser, in a cookie." })
   )

@@ -7,10 +7,12 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Unauthenticated } from "../Schemas/Errors.ts"
 import type { TokenId } from "../Schemas/Ids.ts"
+import { linkMillis, looksLikeCode } from "../Schemas/Session.ts"
 import { endOfMade, isUsable, looksLikeToken, type Token, tokenPrefix } from "../Schemas/Token.ts"
 import { Auth } from "../Services/Auth.ts"
 import { now } from "../Services/CurrentTime.ts"
 import { Ids } from "../Services/Ids.ts"
+import * as RequestFacts from "../Services/RequestFacts.ts"
 import { Rights } from "../Services/Rights.ts"
 import { TokenRepo } from "../Services/TokenRepo.ts"
 import * as Rates from "./Auth/Rates.ts"
@@ -26,6 +28,10 @@ export const layer = Layer.effect(
     const rights = yield* Rights
     const tokens = yield* TokenRepo
     const refused = new Unauthenticated({ error: "a valid bearer token or session cookie is required" })
+
+    const refusedLink = new Unauthenticated({
+      error: "this sign-in link was used, is over or never was: ask for another one"
+    })
 
     const make = Effect.fnUntraced(function* (given: Omit<Token, "id" | "hash" | "createdAt" | "revokedAt">) {
       const secret = tokenPrefix + Base64Url.encode(yield* random.randomBytes(secretBytes))
@@ -51,6 +57,26 @@ export const layer = Layer.effect(
       revoke: Effect.fnUntraced(function* (userId, secret) {
         const token = yield* tokens.findByHash(hashOf(Redacted.value(secret)))
         if (Option.isSome(token)) yield* tokens.revoke(userId, token.value.id, yield* now)
+      }),
+      issueLink: Effect.fnUntraced(function* (userId) {
+        const code = Base64Url.encode(yield* random.randomBytes(secretBytes))
+        const createdAt = yield* now
+        const expiresAt = new Date(createdAt.getTime() + linkMillis)
+        yield* tokens.insertLink({ hash: hashOf(code), userId, createdAt, expiresAt })
+        return { code: Redacted.make(code), expiresAt }
+      }),
+      linked: Effect.fnUntraced(function* (code) {
+        const value = Redacted.value(code)
+        if (!looksLikeCode(value)) return yield* refusedLink
+        const user = yield* tokens.findLinked(hashOf(value), yield* now)
+        return Option.isSome(user) ? user.value : yield* refusedLink
+      }),
+      issueByLink: Effect.fnUntraced(function* (code, options) {
+        const made = yield* make({ ...options, parentId: null })
+        // Who acts is known by what is made.
+        yield* RequestFacts.tell({ userId: options.userId, tokenId: made.token.id })
+        const hash = hashOf(Redacted.value(code))
+        return (yield* tokens.insertByLink(made.token, hash)) ? made : yield* refusedLink
       }),
       issue: Effect.fnUntraced(function* (options) {
         const made = yield* make({ ...options, parentId: null })

@@ -7,6 +7,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { urlHost } from "../Schemas/UrlHost.ts"
 import { DatabaseHealth } from "../Services/DatabaseHealth.ts"
 import { Engine } from "../Services/Engine.ts"
 import { Lifecycle } from "../Services/Lifecycle.ts"
@@ -40,7 +41,7 @@ const layerListener = Layer.unwrap(
 )
 
 const layerRoutes = HttpRouter.serve(Http.layer, { disableListenLog: true, disableLogger: true }).pipe(
-  Layer.provide(Authorization.layer),
+  Layer.provide([Authorization.layer, Authorization.layerOwnPages]),
   Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.mebibytes(1)))
 )
 
@@ -94,10 +95,3 @@ export const layer = Layer.merge(layerDrain, layerAnnounced).pipe(
   Layer.provideMerge(Layer.merge(layerRoutes, layerOperatorSocket)),
   Layer.provideMerge(layerListener)
 )
-
-/** The host as a client on this machine writes it. */
-const urlHost = (host: string): string => {
-  if (host === "0.0.0.0") return "127.0.0.1"
-  if (host === "::") return "[::1]"
-  return host.includes(":") ? `[${host}]` : host
-}

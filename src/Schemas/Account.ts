@@ -18,6 +18,15 @@ export type Credentials = typeof Credentials.Type
 export const UserToken = Schema.Struct({ userId: UserId, email: Schema.String, token: Schema.String })
 export type UserToken = typeof UserToken.Type
 
+/** What signs a user in once: the only time that the link is shown. */
+export const UserLink = Schema.Struct({
+  userId: UserId,
+  email: Schema.String,
+  url: Schema.String,
+  expiresAt: Timestamp
+})
+export type UserLink = typeof UserLink.Type
+
 export const WorkspaceSummary = Schema.Struct({
   workspaceId: WorkspaceId,
   name: Schema.String,
@@ -112,6 +121,7 @@ export const AccountCommand = Schema.Union([
     email: Schema.String,
     expiresInDays: Schema.NullOr(Schema.Finite)
   }),
+  Schema.Struct({ command: Schema.Literal("sign-in link"), email: Schema.String, baseUrl: Schema.String }),
   Schema.Struct({
     command: Schema.Literal("workspace create"),
     name: Schema.String,
@@ -139,6 +149,7 @@ export type AccountCommand = typeof AccountCommand.Type
 export const AccountResult = Schema.Union([
   Credentials,
   UserToken,
+  UserLink,
   UserSummary,
   UserGone,
   TokenGone,

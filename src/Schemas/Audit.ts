@@ -57,6 +57,8 @@ export type AuditAction =
   | "token.create"
   | "token.revoke"
   | "user.disable"
+  /** A link was made that signs the user in once. */
+  | "user.sign_in_link"
   | "user.enable"
   | "user.delete"
   | "webhook.create"

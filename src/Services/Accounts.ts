@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import { type AccountCommand, AccountError, type AccountResult, toUserSummary } from "../Schemas/Account.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId, UserId, WorkspaceId } from "../Schemas/Ids.ts"
+import { linkOf } from "../Schemas/Session.ts"
 import { Email, type User } from "../Schemas/User.ts"
 import { isOnlyOwner, newWorkspace, type Plan, type Role, WorkspaceName } from "../Schemas/Workspace.ts"
 import { makeLists } from "./Accounts/Lists.ts"
@@ -34,6 +35,7 @@ export class Accounts extends Context.Service<
   static readonly layer = Layer.effect(
     Accounts,
     Effect.gen(function* () {
+      const auth = yield* Auth
       const transaction = yield* Transaction
       const users = yield* UserRepo
       const workspaces = yield* WorkspaceRepo
@@ -71,6 +73,14 @@ export class Accounts extends Context.Service<
                 : new Date((yield* now).getTime() + command.expiresInDays * dayMillis)
             const token = yield* issue(user.id, "command line", expiresAt)
             return { userId: user.id, email: user.email, token }
+          }
+          case "sign-in link": {
+            const user = yield* requireUser(command.email)
+            const { code, expiresAt } = yield* auth
+              .issueLink(user.id)
+              .pipe(audited("user.sign_in_link", { userId: user.id, id: user.id }))
+            const url = linkOf(command.baseUrl, Redacted.value(code))
+            return { userId: user.id, email: user.email, url, expiresAt }
           }
           case "workspace create": {
             const owner = yield* requireUser(command.owner)

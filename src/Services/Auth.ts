@@ -6,6 +6,7 @@ import type { Unauthenticated, Unavailable } from "../Schemas/Errors.ts"
 import type { UserId } from "../Schemas/Ids.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
 import type { Caller, Token } from "../Schemas/Token.ts"
+import type { User } from "../Schemas/User.ts"
 
 export interface Issued {
   readonly token: Token
@@ -20,6 +21,17 @@ export class Auth extends Context.Service<
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, Unauthenticated | Unavailable>
     /** Ends the token with this secret, if the user has one, and all that it made. */
     readonly revoke: (userId: UserId, secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
+    /** Makes the code of a link, of 256 random bits, that signs a user in once. It is in the answer and nowhere else. */
+    readonly issueLink: (
+      userId: UserId
+    ) => Effect.Effect<{ readonly code: Redacted.Redacted; readonly expiresAt: Date }, Unavailable>
+    /** Whom the code signs in. One sentence for all that is wrong with it. */
+    readonly linked: (code: Redacted.Redacted) => Effect.Effect<User, Unauthenticated | Unavailable>
+    /** Makes a token by a code, which is used up by it, for whom it signs in. It has no token that it ends with. */
+    readonly issueByLink: (
+      code: Redacted.Redacted,
+      options: { readonly userId: UserId; readonly name: string; readonly expiresAt: Date }
+    ) => Effect.Effect<Issued, Unauthenticated | Unavailable>
     /** Makes a token of 256 random bits that no other has made. The secret is in the answer and nowhere else. */
     readonly issue: (options: {
       readonly userId: UserId

@@ -15,10 +15,10 @@ export class Rates extends Context.Service<
      * empty, credentials that did not work lately are `RateLimited` without being looked at; one that did is. What is
      * found out of the rate is told to `CurrentRequest`.
      */
-    readonly admit: (
+    readonly admit: <C extends Caller>(
       secret: Redacted.Redacted,
-      authenticate: Effect.Effect<Caller, Unauthenticated | Unavailable>
-    ) => Effect.Effect<Caller, RateLimited | Unauthenticated | Unavailable>
+      authenticate: Effect.Effect<C, Unauthenticated | Unavailable>
+    ) => Effect.Effect<C, RateLimited | Unauthenticated | Unavailable>
     /** How the bucket of the address of the current request stands; undefined: there is no limit. */
     readonly ofAddress: Effect.Effect<Rate | undefined>
   }

@@ -5,6 +5,7 @@ import type { PlanLimitExceeded } from "../Schemas/Connector.ts"
 import type { Unavailable } from "../Schemas/Errors.ts"
 import type { TokenId, UserId } from "../Schemas/Ids.ts"
 import type { ByPlan } from "../Schemas/Quotas.ts"
+import type { SignInLink } from "../Schemas/Session.ts"
 import type { OwnedToken, Reading, Token } from "../Schemas/Token.ts"
 import type { User } from "../Schemas/User.ts"
 
@@ -43,7 +44,15 @@ export class TokenRepo extends Context.Service<
     }) => Effect.Effect<ReadonlyArray<OwnedToken>, Unavailable>
     /** Also expired and revoked ones. */
     readonly find: (id: TokenId) => Effect.Effect<Option.Option<OwnedToken>, Unavailable>
-    /** Forgets all tokens of a user, sessions of browsers among them. */
+    readonly insertLink: (link: SignInLink) => Effect.Effect<void, Unavailable>
+    /** Whom a link signs in that has neither expired at `now` nor signed anybody in; none who is disabled. */
+    readonly findLinked: (hash: string, now: Date) => Effect.Effect<Option.Option<User>, Unavailable>
+    /**
+     * Keeps a token that the link of its user makes, which is gone with that: of those who do so at the same time one
+     * does. False, and nothing is kept, where `findLinked` finds none at `createdAt`.
+     */
+    readonly insertByLink: (token: Token, linkHash: string) => Effect.Effect<boolean, Unavailable>
+    /** Forgets all tokens of a user, sessions of browsers among them, and the links. */
     readonly removeOf: (userId: UserId) => Effect.Effect<void, Unavailable>
     /**
      * With all that it made, and what that made. Idempotent: the first moment of revocation stays. False when the user
@@ -58,7 +67,7 @@ export class TokenRepo extends Context.Service<
       readings: ReadonlyArray<Reading>,
       now: Date
     ) => Effect.Effect<ReadonlyArray<Reading>, Unavailable>
-    /** Forgets up to `limit` of those that ended before a moment, the oldest ends first, and says how many. */
+    /** Forgets up to `limit` of those that ended before a moment, the oldest ends first, as many links, and says how many. */
     readonly prune: (before: Date, limit: number) => Effect.Effect<number, Unavailable>
   }
 >()("agentd/Services/TokenRepo") {}

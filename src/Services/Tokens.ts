@@ -48,6 +48,16 @@ export class Tokens extends Context.Service<
       { readonly secret: Redacted.Redacted; readonly expiresAt: Date },
       PlanLimitExceeded | Unauthenticated | Unavailable
     >
+    /**
+     * The same by the code of a link, which is used up by it: good for 30 days, whatever becomes of tokens of the user.
+     * It counts to the quota of tokens, and is not refused by it, as an operator has made the link.
+     */
+    readonly startByLink: (
+      code: Redacted.Redacted
+    ) => Effect.Effect<
+      Caller & { readonly session: { readonly secret: Redacted.Redacted; readonly expiresAt: Date } },
+      Unauthenticated | Unavailable
+    >
     readonly endSession: (user: User, secret: Redacted.Redacted) => Effect.Effect<void, Unavailable>
   }
 >()("agentd/Services/Tokens") {
@@ -80,6 +90,14 @@ export class Tokens extends Context.Service<
             .issueBy(caller, { name: "browser session", expiresAt: asked, most })
             .pipe(audited("session.start", { userId: caller.id }))
           return { secret, expiresAt: token.expiresAt ?? asked }
+        }),
+        startByLink: Effect.fnUntraced(function* (code) {
+          const user = yield* auth.linked(code)
+          const expiresAt = yield* inDays(sessionDays)
+          const { secret, token } = yield* auth
+            .issueByLink(code, { userId: user.id, name: "browser session", expiresAt })
+            .pipe(audited("session.start", { userId: user.id }))
+          return { ...user, token: { id: token.id, expiresAt }, session: { secret, expiresAt } }
         }),
         endSession: (user, secret) =>
           auth.revoke(user.id, secret).pipe(audited("session.end", { userId: user.id }))

@@ -8,7 +8,14 @@ import { now } from "../../src/Services/CurrentTime.ts"
 import { UserRepo } from "../../src/Services/UserRepo.ts"
 import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import { mcp } from "../support/Faces.ts"
-import { isOfEnded, makeWorld, type Operation, operations, requestOf } from "../support/Operations.ts"
+import {
+  isByLink,
+  isOfEnded,
+  makeWorld,
+  type Operation,
+  operations,
+  requestOf
+} from "../support/Operations.ts"
 import { layerOffline, makeTenant } from "../support/Service.ts"
 import type { Answer } from "../support/Web.ts"
 
@@ -51,6 +58,9 @@ const forbidden: Refusal = [403, "forbidden"]
 const notFound: Refusal = [404, "not_found"]
 
 const isOpen = ({ id }: Operation) => id.startsWith("system.")
+/** Whoever asks, and with whatever credential: its code is of no link. */
+const byLink = (who: string): Refusal =>
+  who === "an owner's cookie on a page of somebody else" ? forbidden : unauthenticated
 const refusedCredential = (operation: Operation) => (isOpen(operation) ? undefined : unauthenticated)
 
 const outside = (operation: Operation): Refusal | undefined => {
@@ -83,6 +93,8 @@ const roles = {
   "an owner by cookie": () => undefined
 } as const satisfies Readonly<Record<string, Refuses>>
 type Role = keyof typeof roles
+const refusalOf = (who: Role, operation: Operation): Refusal | undefined =>
+  isByLink(operation) ? byLink(who) : roles[who](operation)
 const everyRole = Object.keys(roles) as ReadonlyArray<Role>
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -152,7 +164,7 @@ describe("each role at each endpoint", () => {
         const before = yield* Effect.forEach([other, mine], snapshot)
         const { path, ...sent } = requestOf(operation, ids)
         for (const who of everyRole) {
-          const expected = roles[who](operation)
+          const expected = refusalOf(who, operation)
           if (expected === undefined) continue
           const answer = yield* send(operation.method, path, {
             ...sent,
@@ -164,7 +176,7 @@ describe("each role at each endpoint", () => {
       }).pipe(Effect.provide(layerOffline()))
     )
 
-    for (const who of everyRole.filter((role) => roles[role](operation) === undefined)) {
+    for (const who of everyRole.filter((role) => refusalOf(role, operation) === undefined)) {
       it.effect(`${operation.id} serves ${who}`, () =>
         Effect.gen(function* () {
           const { headers, ids, mine, send } = yield* makeRoles

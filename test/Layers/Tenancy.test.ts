@@ -20,7 +20,9 @@ const withoutIds = [
   "workspaces.create",
   "tokens.list",
   "tokens.create",
+  "session.get",
   "session.start",
+  "session.startByLink",
   "session.end",
   "system.live",
   "system.ready"

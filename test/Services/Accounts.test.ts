@@ -122,6 +122,23 @@ describe("the tokens that an operator makes", () => {
   )
 })
 
+describe("the link that an operator makes", () => {
+  it.effect("leads to the console of an address with a code that signs the user in", () =>
+    Effect.gen(function* () {
+      const { email, userId } = yield* makeUser("ann@example.org")
+      const made = yield* execute({ command: "sign-in link", email, baseUrl: "https://agentd.test/" })
+      if (!("url" in made)) return assert.fail()
+      const [, code = ""] = /^https:\/\/agentd\.test\/#\/sign-in\/([\w-]{43})$/u.exec(made.url) ?? []
+      const user = yield* (yield* Auth).linked(Redacted.make(code))
+      assert.deepStrictEqual([user.id, user.email, made.userId], [userId, made.email, userId])
+      assert.strictEqual(
+        yield* refusal({ command: "sign-in link", email: "eve@example.org", baseUrl: "http://x" }),
+        "there is no user eve@example.org"
+      )
+    }).pipe(Effect.provide(layerAtRest()))
+  )
+})
+
 describe("what an operator takes away", () => {
   it.effect("a disabled user is not let in with any token, and is again when enabled", () =>
     Effect.gen(function* () {

@@ -402,6 +402,7 @@ describe("the audit log", () => {
       yield* execute({ ...membership, role: "owner" })
       yield* execute({ command: "workspace plan", workspace: workspaceId, plan: "pro" })
       yield* execute({ command: "token create", email, expiresInDays: null })
+      yield* execute({ command: "sign-in link", email, baseUrl: "http://localhost" })
       yield* execute({ command: "user disable", email })
       yield* execute({ command: "user enable", email })
       yield* execute({ ...membership, email, role: "member" })
@@ -410,6 +411,7 @@ describe("the audit log", () => {
       const [, , created, ...rest] = yield* told(workspaceId)
       assert.deepStrictEqual(created?.slice(0, 2), ["token.create", operator])
       assert.deepStrictEqual(rest, [
+        ["user.sign_in_link", operator, id],
         ["user.disable", operator, id],
         ["user.enable", operator, id],
         ["member.set_member", operator, id],

@@ -9,7 +9,7 @@ import { WorkspaceRepo } from "../../src/Services/WorkspaceRepo.ts"
 import type { It } from "../support/Backends.ts"
 import { at, makeUser, makeWorkspace, newId, unicode } from "../support/Fixtures.ts"
 
-const makeToken = Effect.fnUntraced(function* (given: Partial<Token> = {}) {
+const newToken = Effect.fnUntraced(function* (given: Partial<Token> = {}) {
   const id = yield* newId<TokenId>("token")
   const token: Token = {
     id,
@@ -22,6 +22,11 @@ const makeToken = Effect.fnUntraced(function* (given: Partial<Token> = {}) {
     revokedAt: null,
     ...given
   }
+  return token
+})
+
+const makeToken = Effect.fnUntraced(function* (given: Partial<Token> = {}) {
+  const token = yield* newToken(given)
   assert.isTrue(yield* (yield* TokenRepo).insert(token))
   return token
 })
@@ -107,6 +112,54 @@ export const suite = (it: It) =>
           Option.some([revoked.id, user.email])
         )
         assert.deepStrictEqual(yield* tokens.find(yield* newId<TokenId>("token")), Option.none())
+      })
+    )
+
+    it.effect("takes a link once, whoever takes it, for its user and in its time", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const [user, other] = [yield* makeUser, yield* makeUser]
+        const hash = `link of ${user.id}`
+        const link = { hash, userId: user.id, createdAt: at(), expiresAt: at(100) }
+        yield* tokens.insertLink(link)
+        assert.deepStrictEqual(yield* tokens.findLinked(hash, at(99)), Option.some(user))
+        assert.deepStrictEqual(yield* tokens.findLinked(hash, at(100)), Option.none())
+        assert.deepStrictEqual(yield* tokens.findLinked(`${hash}!`, at()), Option.none())
+        const made = (given: Partial<Token>) =>
+          Effect.flatMap(newToken({ userId: user.id, ...given }), (token) =>
+            Effect.map(tokens.insertByLink(token, hash), (isMade) => (isMade ? token : undefined))
+          )
+        assert.isUndefined(yield* made({ userId: other.id }))
+        assert.isUndefined(yield* made({ createdAt: at(100) }))
+        yield* (yield* UserRepo).setDisabled(user.id, at())
+        assert.deepStrictEqual(yield* tokens.findLinked(hash, at()), Option.none())
+        assert.isUndefined(yield* made({}))
+        yield* (yield* UserRepo).setDisabled(user.id, null)
+        const all = yield* Effect.replicateEffect(made({}), 8, { concurrency: "unbounded" })
+        const [token, ...rest] = all.flatMap((token) => token ?? [])
+        assert.deepStrictEqual(rest, [])
+        assert.deepStrictEqual(yield* tokens.findByHash(token?.hash ?? ""), Option.fromNullishOr(token))
+        assert.deepStrictEqual(yield* tokens.findLinked(hash, at()), Option.none())
+      })
+    )
+
+    it.effect("forgets links with their user's tokens, and those that are over", () =>
+      Effect.gen(function* () {
+        const tokens = yield* TokenRepo
+        const user = yield* makeUser
+        const [own, over] = [`own ${user.id}`, `over ${user.id}`]
+        const insert = (hash: string, expiresAt: Date) =>
+          tokens.insertLink({ hash, userId: user.id, createdAt: early(0), expiresAt })
+        const isThere = (hash: string) => Effect.map(tokens.findLinked(hash, early(-1)), Option.isSome)
+        while ((yield* tokens.prune(early(2), 1_000)) > 0) {}
+        yield* insert(own, at(100))
+        yield* insert(over, early(1))
+        assert.strictEqual(yield* tokens.prune(early(1), 100), 0)
+        assert.isTrue(yield* isThere(over))
+        assert.strictEqual(yield* tokens.prune(early(2), 100), 1)
+        assert.deepStrictEqual([yield* isThere(own), yield* isThere(over)], [true, false])
+        yield* tokens.removeOf(user.id)
+        assert.isFalse(yield* isThere(own))
       })
     )
 

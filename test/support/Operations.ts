@@ -101,7 +101,8 @@ export const bodies: Readonly<Record<string, Json>> = {
     trigger: "submit-message"
   },
   "uiStream.stop": {},
-  "session.start": {}
+  "session.start": {},
+  "session.startByLink": { code: "x".repeat(43) }
 }
 
 /** What `{id}` names, by the first part of an operation's id. */
@@ -121,6 +122,9 @@ const kinds: Readonly<Record<string, string>> = {
 }
 /** What is answered with success only of a run that is over. */
 export const isOfEnded = ({ id }: Operation): boolean => id === "runs.events" || id === "runs.retry"
+
+/** What takes no credential but its own, which works once: `test/Layers/HttpSession.test.ts` has one of each kind. */
+export const isByLink = ({ id }: { readonly id: string }): boolean => id === "session.startByLink"
 
 const kindsOfOne: Readonly<Record<string, string>> = {
   "openAi.cancelResponse": "waitingResponse",

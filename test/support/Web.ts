@@ -108,7 +108,7 @@ export const makeWeb = Effect.gen(function* () {
     Effect.sync(() =>
       HttpRouter.toWebHandler(
         Http.layer.pipe(
-          Layer.provide(Authorization.layer),
+          Layer.provide([Authorization.layer, Authorization.layerOwnPages]),
           Layer.provide(Layer.succeedContext(context)),
           // What is of no service: the log, the metrics, the spans and the time of the test are those of the requests.
           Layer.provideMerge(Layer.succeedContext(observing(context))),

@@ -3,7 +3,7 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
-import { Authorization, CurrentUser } from "../../Api/Authorization.ts"
+import { Authorization, CurrentUser, OwnPages } from "../../Api/Authorization.ts"
 import { Forbidden, type RateLimited, Unauthenticated, type Unavailable } from "../../Schemas/Errors.ts"
 import type { Caller } from "../../Schemas/Token.ts"
 import { Auth } from "../../Services/Auth.ts"
@@ -62,6 +62,23 @@ export const layer = Layer.effect(
         return yield* new Forbidden({ error: "the session cookie is not accepted from another origin" })
       })
     })
+  })
+)
+
+/** So that no page signs a browser in as somebody else. */
+export const layerOwnPages = Layer.effect(
+  OwnPages,
+  Effect.gen(function* () {
+    const lifecycle = yield* Lifecycle
+    const { corsOrigins } = yield* Settings
+    return OwnPages.of(
+      Effect.fnUntraced(function* (httpEffect) {
+        const { headers, method } = yield* HttpServerRequest
+        yield* lifecycle.accepting
+        if (mayAct(method, headers, corsOrigins)) return yield* httpEffect
+        return yield* new Forbidden({ error: "a sign-in link is not accepted from another origin" })
+      })
+    )
   })
 )
 

@@ -58,24 +58,38 @@ const anotherToken = Effect.gen(function* () {
   return { userId: made.userId, workspaceId: workspace.id, token: made.token }
 })
 
+/** The link is on standard output and nowhere else: the file of credentials is read by programs. */
 const tell = Effect.fnUntraced(function* (path: string, credentials: Credentials) {
   write(path, credentials)
+  const { baseUrl } = credentials
+  const made = yield* (yield* Accounts).execute({ command: "sign-in link", email, baseUrl })
   const choice = modelChoice(credentials.workspaceId, null, {})
   const model = yield* Effect.result((yield* Inference).model(choice))
   const answering = Result.isSuccess(model) ? model.success.answeredBy : model.failure.error
-  yield* writeStdout(greeting(path, credentials, answering))
+  yield* writeStdout(greeting({ path, credentials, answering, link: "url" in made ? made.url : baseUrl }))
 })
 
-/** What to paste, where the documentation is, and which model answers where nobody names one, or why none can. */
-export const greeting = (
-  path: string,
-  credentials: Credentials,
-  answering: AnsweringModel | string
-): string =>
+/**
+ * What to paste, what to open, where the documentation is, and which model answers where nobody names one, or why none
+ * can.
+ */
+export const greeting = ({
+  answering,
+  credentials,
+  link,
+  path
+}: {
+  readonly path: string
+  readonly credentials: Credentials
+  readonly link: string
+  readonly answering: AnsweringModel | string
+}): string =>
   `
 Your credentials are in ${path}. Try:
 
   ${curlLine(credentials)}
+
+or open ${link} to sign in (works once, for an hour).
 
 Every endpoint, to read and to try: ${credentials.baseUrl}/docs
 ${modelLine(answering)}

@@ -37,11 +37,13 @@ describe("the first start", () => {
   it("says what to paste, where the documentation is, and which model answers or why none does", () => {
     const [userId, workspaceId] = [UserId.make("user_1"), WorkspaceId.make("ws_1")]
     const credentials = { baseUrl, userId, workspaceId, token: "agentd_1" }
-    const said = (answering: Parameters<typeof greeting>[2]) =>
-      greeting("/data/credentials.json", credentials, answering)
+    const link = `${baseUrl}/#/sign-in/code`
+    const said = (answering: Parameters<typeof greeting>[0]["answering"]) =>
+      greeting({ path: "/data/credentials.json", credentials, link, answering })
     const offline = said({ provider: "offline", model: "offline", providerKeyId: null })
     assert.include(offline, "Your credentials are in /data/credentials.json.")
     assert.match(offline, /^ {2}curl -N .* 'Authorization: Bearer agentd_1'/m)
+    assert.include(offline, `\nor open ${link} to sign in (works once, for an hour).\n`)
     assert.include(offline, `${baseUrl}/docs`)
     assert.match(offline, /offline provider answers.*OPENAI_API_KEY/s)
     const model = said({ provider: "anthropic", model: "claude", providerKeyId: null })

@@ -3,6 +3,7 @@ import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { WorkspaceId } from "../../../Schemas/Ids.ts"
+import { urlHost } from "../../../Schemas/UrlHost.ts"
 import * as Settings from "../../Settings.ts"
 import type { Execute } from "../Execute.ts"
 import { email, json, range } from "./Flags.ts"
@@ -14,10 +15,32 @@ export const bootstrap = <E, R>(execute: Execute<E, R>) =>
     { email: email.pipe(Flag.withDefault("owner@localhost")), json },
     Effect.fn(function* ({ email, json }) {
       const { host, port } = yield* Settings.address
-      const baseUrl = `http://${host}:${port}`
+      const baseUrl = `http://${urlHost(host)}:${port}`
       yield* print(yield* execute({ command: "bootstrap", email, baseUrl }), json)
     })
   ).pipe(Command.withDescription("Make the first user, workspace and token of an empty database"))
+
+export const signInLink = <E, R>(execute: Execute<E, R>) =>
+  Command.make(
+    "sign-in-link",
+    {
+      email,
+      baseUrl: Flag.String("base-url").pipe(
+        Flag.withDescription("Where browsers reach the service (http://HOST:PORT)"),
+        Flag.filter(
+          (url) => /^https?:\/\/[^\s/?#]+(\/[^\s?#]*)?$/u.test(url),
+          () => "an address that begins with http:// or https://"
+        ),
+        Flag.optional
+      ),
+      json
+    },
+    Effect.fn(function* ({ baseUrl, email, json }) {
+      const { host, port } = yield* Settings.address
+      const url = Option.getOrElse(baseUrl, () => `http://${urlHost(host)}:${port}`)
+      yield* print(yield* execute({ command: "sign-in link", email, baseUrl: url }), json)
+    })
+  ).pipe(Command.withDescription("Print a link that signs a user in to the console, once, for an hour"))
 
 const userCreate = <E, R>(execute: Execute<E, R>) =>
   Command.make(

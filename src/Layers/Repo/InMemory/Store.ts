@@ -21,6 +21,7 @@ import type { StoredProviderKey } from "../../../Schemas/ProviderKey.ts"
 import { isTerminal, type RunKind, type StoredRun } from "../../../Schemas/Run.ts"
 import type { EventBatch } from "../../../Schemas/RunEvent.ts"
 import type { KeptExecution } from "../../../Schemas/RunTimes.ts"
+import type { SignInLink } from "../../../Schemas/Session.ts"
 import type { Token } from "../../../Schemas/Token.ts"
 import type { TurnInput } from "../../../Schemas/TurnInput.ts"
 import type { Spent } from "../../../Schemas/Usage.ts"
@@ -92,6 +93,7 @@ const emptyTables = () => ({
   runs: new Map<string, StoredRun>(),
   /** What turns are asked, which is read apart from them. */
   inputs: new Map<string, TurnInput>(),
+  signInLinks: new Map<string, SignInLink>(),
   leases: new Map<string, Lease>(),
   crashes: new Map<string, number>(),
   /** By workspace and kind of runs: the place of its last start among all. */
@@ -149,11 +151,9 @@ export const setRun = ({ runs, turns }: Tables, run: StoredRun): void => {
 }
 
 /** Forgets a run with all that is kept of it. */
-export const removeRun = (tables: Tables, id: string): void => {
-  const { approvals, cronFires } = tables
+export const removeRun = ({ approvals, cronFires, ...tables }: Tables, id: string): void => {
   const { crashes, events, executions, inputs, leases, pruned, runs, spent, steps } = tables
-  for (const table of [crashes, events, executions, inputs, leases, pruned, runs, spent, steps])
-    table.delete(id)
+  for (const own of [crashes, events, executions, inputs, leases, pruned, runs, spent, steps]) own.delete(id)
   for (const approval of approvals.values()) if (approval.runId === id) approvals.delete(approval.id)
   for (const [key, fire] of cronFires) if (fire.runId === id) cronFires.set(key, { ...fire, runId: null })
 }

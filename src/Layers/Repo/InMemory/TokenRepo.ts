@@ -9,11 +9,12 @@ import { Store, type Tables } from "./Store.ts"
 import { toUser } from "./UserRepo.ts"
 
 /** How tokens end, and what ends with them. */
-const endings = ({ members, tokens, users }: Tables) =>
+const endings = ({ members, signInLinks, tokens, users }: Tables) =>
   ({
     removeOf: (userId) =>
       Effect.sync(() => {
         for (const token of tokens.values()) if (token.userId === userId) tokens.delete(token.id)
+        for (const link of signInLinks.values()) if (link.userId === userId) signInLinks.delete(link.hash)
       }),
     revoke: (userId, id, at) =>
       Effect.sync(() => {
@@ -49,9 +50,34 @@ const endings = ({ members, tokens, users }: Tables) =>
           for (const made of madeBy(tokens, id)) tokens.delete(made.id)
           tokens.delete(id)
         }
-        return due.length
+        const links = Array.from(signInLinks.values())
+          .filter(({ expiresAt }) => expiresAt < before)
+          .sort((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())
+          .slice(0, limit)
+        for (const { hash } of links) signInLinks.delete(hash)
+        return due.length + links.length
       })
   }) satisfies Partial<TokenRepo["Service"]>
+
+/** Links that sign in once. */
+const links = ({ signInLinks, tokens, users }: Tables) => {
+  const linked = (hash: string, now: Date) => {
+    const link = signInLinks.get(hash)
+    const user = link === undefined || link.expiresAt <= now ? undefined : users.get(link.userId)
+    return user?.disabledAt === null ? user : undefined
+  }
+  return {
+    insertLink: (link) => Effect.sync(() => void signInLinks.set(link.hash, link)),
+    findLinked: (hash, now) => Effect.sync(() => Option.map(Option.fromNullishOr(linked(hash, now)), toUser)),
+    insertByLink: (token, hash) =>
+      Effect.sync(() => {
+        if (linked(hash, token.createdAt)?.id !== token.userId) return false
+        signInLinks.delete(hash)
+        tokens.set(token.id, token)
+        return true
+      })
+  } satisfies Partial<TokenRepo["Service"]>
+}
 
 export const layer = Layer.effect(
   TokenRepo,
@@ -112,7 +138,8 @@ export const layer = Layer.effect(
             const token = tokens.get(id)
             return Option.fromNullishOr(token && shown(token)[0])
           }),
-        ...endings(tables)
+        ...endings(tables),
+        ...links(tables)
       })
     )
   })

@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import type { ByPlan } from "../../../Schemas/Quotas.ts"
 import { Timestamp } from "../../../Schemas/Timestamp.ts"
 import { OwnedToken, Reading, Token } from "../../../Schemas/Token.ts"
-import { Email } from "../../../Schemas/User.ts"
+import { Email, User } from "../../../Schemas/User.ts"
 import { TokenRepo } from "../../../Services/TokenRepo.ts"
 import type { Auditing } from "./AuditEntries.ts"
 import { insertSelect, makeColumns } from "./Columns.ts"
@@ -27,6 +27,8 @@ const ownedColumns = makeColumns(Owned, {
   email: { read: "u.email" },
   userCreatedAt: { read: "u.created_at" }
 })
+const linkedUser = firstRow(User)
+const userColumns = makeColumns(User, {}).read("u")
 const ownedShown = ownedColumns.read("t")
 
 /** A row where a token may be made: always, or while its parent works. */
@@ -59,7 +61,12 @@ const insertWithin = (
 /** How tokens end, and what ends with them. */
 const endings = ({ change, query, sql }: Database["Service"]) =>
   ({
-    removeOf: (userId) => query(Effect.asVoid(sql`delete from tokens where user_id = ${userId}`)),
+    removeOf: (userId) =>
+      query(
+        Effect.asVoid(sql`
+          with links as (delete from sign_in_links where user_id = ${userId})
+          delete from tokens where user_id = ${userId}`)
+      ),
     revoke: (userId, id, at) =>
       change((audit) =>
         returnedRow(sql`
@@ -90,8 +97,45 @@ const endings = ({ change, query, sql }: Database["Service"]) =>
             order by least(expires_at, revoked_at) limit ${limit} for update skip locked
           ), gone as (
             delete from tokens where id in (select id from due)
+          ), over as materialized (
+            select hash from sign_in_links where expires_at < ${before}
+            order by expires_at limit ${limit} for update skip locked
+          ), links as (
+            delete from sign_in_links where hash in (select hash from over)
           )
-          select count(*)::int as count from due`)
+          select ((select count(*) from due) + (select count(*) from over))::int as count`)
+      )
+  }) satisfies Partial<TokenRepo["Service"]>
+
+/** Links that sign in once. */
+const links = ({ change, lookUp, sql }: Database["Service"]) =>
+  ({
+    insertLink: ({ createdAt, expiresAt, hash, userId }) =>
+      change((audit) =>
+        Effect.asVoid(
+          audit.with(sql`
+            insert into sign_in_links (hash, user_id, created_at, expires_at)
+            values (${hash}, ${userId}, ${createdAt}, ${expiresAt}) returning user_id as id`)
+        )
+      ),
+    findLinked: (hash, now) =>
+      lookUp(
+        linkedUser(sql`
+          select ${userColumns} from sign_in_links l join users u on u.id = l.user_id
+          where l.hash = ${hash} and l.expires_at > ${now} and u.disabled_at is null`)
+      ),
+    insertByLink: (given, linkHash) =>
+      change((audit) =>
+        returnedRow(sql`
+          with taken as (
+            delete from sign_in_links l using users u
+            where l.hash = ${linkHash} and l.user_id = ${given.userId} and l.expires_at > ${given.createdAt}
+              and u.id = l.user_id and u.disabled_at is null
+            returning l.user_id
+          ), made as (
+            ${insertSelect("tokens", columns.row(given), sql.literal("taken"))} returning id
+          )${audit.of("made")}
+          select id from made`)
       )
   }) satisfies Partial<TokenRepo["Service"]>
 
@@ -147,7 +191,8 @@ export const layer = Layer.effect(
           shown(sql`
             select ${shownColumns.read("t")} from tokens t join users u on u.id = t.user_id where t.id = ${id}`)
         ),
-      ...endings(database)
+      ...endings(database),
+      ...links(database)
     })
   })
 )

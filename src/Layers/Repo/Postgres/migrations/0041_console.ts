@@ -1,6 +1,7 @@
 /**
  * What a console shows that nothing kept: when executions of runs began and why, beside the first, which a run says
- * itself, so that a run of one costs nothing. Triggers write it, as a node of the version before changes runs too.
+ * itself, so that a run of one costs nothing. Triggers write it, as a node of the version before changes runs too. And the
+ * links that sign in to it.
  */
 export const statements = [
   // `begun_at` is null until it begins. Of a run that was not to begin before a time, epoch 1 keeps that time.
@@ -41,5 +42,14 @@ export const statements = [
     end $$`,
   `create or replace trigger note_begun_run after update of epoch on runs for each row
     when (new.status = 'RUNNING' and new.epoch > old.epoch and new.epoch > 1)
-    execute function note_begun_run()`
+    execute function note_begun_run()`,
+  // What signs a user in once is gone with that. The hash is the SHA-256 of its code.
+  `create table if not exists sign_in_links (
+    hash text primary key,
+    user_id text not null references users on delete cascade,
+    created_at timestamptz not null,
+    expires_at timestamptz not null
+  )`,
+  `create index if not exists sign_in_links_of_user on sign_in_links (user_id)`,
+  `create index if not exists sign_in_links_over on sign_in_links (expires_at)`
 ]
