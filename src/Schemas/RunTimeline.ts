@@ -104,6 +104,15 @@ interface Told {
 /** Clocks of several machines tell these times: nothing ends before it begins. */
 const notBefore = (date: Date, first: Date | null): Date => (first !== null && date < first ? first : date)
 
+/**
+ * Whether it was cancelled before it had ever begun, and retried: until when it had waited, and for what, nobody knows any
+ * more.
+ */
+const beganByRetry = ({ executions, run: { startedAt } }: Pick<Told, "executions" | "run">): boolean =>
+  executions.some(({ begunAt, cause }) =>
+    startedAt === null ? cause === "retry" : begunAt !== null && begunAt <= startedAt
+  )
+
 const executionsOf = ({ executions, run, steps }: Told): RunTimeline["executions"] => {
   const known = new Map<number, RunTimeline["executions"][number]>()
   for (const { epoch } of steps) known.set(epoch, { epoch, startedAt: null, cause: null })
@@ -112,8 +121,8 @@ const executionsOf = ({ executions, run, steps }: Told): RunTimeline["executions
     begunAt === null || cause === "scheduled" ? [] : [{ epoch, startedAt: begunAt, cause }]
   )
   const { startedAt } = run
-  const isFirstKept = startedAt !== null && begun.some((execution) => execution.startedAt <= startedAt)
-  if (startedAt !== null && !isFirstKept) known.set(1, { epoch: 1, startedAt, cause: "start" })
+  if (startedAt !== null && !beganByRetry({ executions, run }))
+    known.set(1, { epoch: 1, startedAt, cause: "start" })
   for (const execution of begun) known.set(execution.epoch, execution)
   return Array.from(known.values()).sort((a, b) => a.epoch - b.epoch)
 }
@@ -122,11 +131,9 @@ const waitsOf = ({ executions, run }: Told, runAt: Date | null): ReadonlyArray<R
   const again = executions.filter(({ cause }) => cause !== "scheduled")
   const spans: Array<RunSpan> = []
   // What is not due yet waits for no place.
-  if (run.notBefore === null) {
+  if (run.notBefore === null && !beganByRetry({ executions, run })) {
     const startedAt = runAt ?? run.createdAt
-    // One that was cancelled before it ever began, and retried, waited until then.
-    const [retry] = again.filter(({ begunAt }) => begunAt === null || begunAt <= (run.startedAt ?? begunAt))
-    const ended = retry?.cause === "retry" ? retry.waitedSince : (run.startedAt ?? run.finishedAt)
+    const ended = run.startedAt ?? run.finishedAt
     const endedAt = ended && notBefore(ended, startedAt)
     spans.push({ type: "queued", startedAt, endedAt, epoch: 1, cause: "start" })
   }

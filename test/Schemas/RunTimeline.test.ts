@@ -154,17 +154,19 @@ describe("toRunTimeline", () => {
         { epoch: 3, cause: "retry", waitedSince: at(80), begunAt: at(90) }
       ]
     })
-    assert.deepStrictEqual(shape(told), [
-      ["queued", 0, 50],
-      ["queued", 80, 90]
-    ])
+    assert.deepStrictEqual(shape(told), [["queued", 80, 90]])
     assert.deepStrictEqual(told.executions, [{ epoch: 3, startedAt: at(90), cause: "retry" }])
     const waits: KeptExecution = { epoch: 3, cause: "retry", waitedSince: at(1_000), begunAt: null }
     const again = timeline({
       run: { ...over, epoch: 2, status: "PENDING", finishedAt: null },
       executions: [waits]
     })
-    assert.deepStrictEqual(shape(again).at(-1), ["queued", 1_000, null])
+    assert.deepStrictEqual(shape(again), [
+      ["queued", 0, 10],
+      ["queued", 1_000, null]
+    ])
+    const unbegun: StoredRun = { ...pending, epoch: 2 }
+    assert.deepStrictEqual(shape(timeline({ run: unbegun, executions: [waits] })), [["queued", 1_000, null]])
   })
 
   it("tells of an execution nothing that it does not know, as of one that a version before has begun", () => {
