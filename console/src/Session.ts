@@ -56,8 +56,9 @@ export const signIn = async (token: string): Promise<void> => {
   await loadWorkspaces()
 }
 
-/** Ends the session. */
+/** Ends the session. What was typed and not sent goes with it. */
 export const signOut = async (): Promise<void> => {
   await call((client) => client.session.end())
+  sessionStorage.clear()
   toSignIn()
 }
