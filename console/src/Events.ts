@@ -48,6 +48,27 @@ const longestPause = 10_000
 const isBreak = ({ data, event }: RunEvent): boolean =>
   event === "error" && "code" in data && data.code === "unavailable"
 
+/** A page that nobody has seen for so long gives its connection back: a browser has few, for all of its tabs together. */
+const unseen = "20 seconds"
+
+const whenever = (isHidden: boolean): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const look = () => {
+      if (document.hidden === isHidden) resume(Effect.void)
+    }
+    look()
+    document.addEventListener("visibilitychange", look)
+    return Effect.sync(() => document.removeEventListener("visibilitychange", look))
+  })
+
+/** Comes back when the page has been out of sight for long. */
+const untilUnseen = Effect.gen(function* () {
+  do {
+    yield* whenever(true)
+    yield* Effect.raceFirst(Effect.sleep(unseen), whenever(false))
+  } while (!document.hidden)
+})
+
 /** What no further try would change. */
 const isFinal = ({ tag }: Problem): boolean =>
   ["NotFound", "Unauthenticated", "Forbidden", "InvalidInput"].includes(tag)
@@ -112,7 +133,8 @@ const follow = (
 
   const toEnd = Effect.gen(function* () {
     while (!isOver) {
-      yield* Effect.catch(read, (error) =>
+      const whileSeen = runId === undefined ? read : Effect.raceFirst(read, untilUnseen)
+      yield* Effect.catch(whileSeen, (error) =>
         Effect.sync(() => {
           const problem = toProblem(error)
           if (!isFinal(problem)) return
@@ -122,6 +144,10 @@ const follow = (
         })
       )
       if (isOver) break
+      if (document.hidden && runId !== undefined) {
+        yield* whenever(false)
+        continue
+      }
       followed.onProblem(
         new Problem("Interrupted", "The stream was interrupted. It is being taken up again.")
       )
