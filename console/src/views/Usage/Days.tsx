@@ -3,7 +3,8 @@ import type { UsageRow } from "../../../../src/Schemas/UsageReport.ts"
 import { cost, count } from "../../Format.ts"
 import { Section } from "../../ui/Page.tsx"
 import { Table } from "../../ui/Table.tsx"
-import { type Drawn, Plot } from "./Plot.tsx"
+import type { Drawn } from "./Drawing.ts"
+import { Plot } from "./Plot.tsx"
 import { stacked, tokensOf } from "./Rows.ts"
 
 const Key = ({ series }: { readonly series: ReadonlyArray<Drawn> }) => (

@@ -1,6 +1,6 @@
 import UPlot from "uplot"
 import "uplot/dist/uPlot.min.css"
-import type { Drawing } from "./Plot.tsx"
+import type { Drawing } from "./Drawing.ts"
 
 /** Of a plot, in pixels. */
 export const height = 200
