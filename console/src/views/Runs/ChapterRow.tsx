@@ -54,7 +54,9 @@ export const ChapterRow = ({ chapter, axis, isOpen, live, onToggle }: Props) => 
             {marks[kind]}
           </span>
           {kind === "tool" && <span class="visually-hidden">Tool call: </span>}
-          <span class="step-title">{title}</span>
+          <span class="step-title" title={title}>
+            {title}
+          </span>
           {said !== "" && <span class={`step-state step-state-${state}`}>{said}</span>}
         </span>
         <span class="steps-track" aria-hidden="true">

@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks"
 import type { RunId } from "../../../../src/Schemas/Ids.ts"
 import { isTerminal } from "../../../../src/Schemas/Run.ts"
 import { firstLine } from "../../Format.ts"
@@ -44,17 +45,26 @@ export const RunPage = ({ id }: { readonly id: RunId }) => {
   )
 }
 
+/** Whoever came here by a link that is gone goes on from the heading. */
+const focusHeading = () => {
+  if (document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true })
+}
+
 const Found = ({ state, read }: { readonly state: RunState; readonly read: Read }) => {
   const { live, lost, problem, reload } = state
   const { approvals, run, timeline, usage } = read
   const isOver = isTerminal(run.status)
+  useEffect(focusHeading, [])
   return (
     <Page
       title={firstLine(run.prompt, titleLength) || "Run"}
       back={back}
       note={
         <span class="row">
-          <Status status={run.status} /> <Id id={run.id} />
+          <span role="status">
+            <Status status={run.status} />
+          </span>
+          <Id id={run.id} />
         </span>
       }
       actions={<RunActions run={run} onChange={reload} />}
