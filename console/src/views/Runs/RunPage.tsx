@@ -72,7 +72,7 @@ const Found = ({ state, read }: { readonly state: RunState; readonly read: Read 
       <div class="run stack">
         <RunFacts run={run} usage={usage} />
         <div class="run-told" role="status">
-          {lost !== undefined && !isOver && <span class="muted">Reconnecting… {lost.message}</span>}
+          {lost !== undefined && problem === undefined && !isOver && <span class="muted">Reconnecting…</span>}
         </div>
         {problem !== undefined && (
           <Notice kind="warn">{problem.message} What is shown may be old; it is tried again.</Notice>

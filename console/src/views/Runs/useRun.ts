@@ -78,6 +78,7 @@ export const useRun = (id: RunId): RunState => {
   useEffect(() => {
     if (!isActive) return
     let state = nothing
+    let isLost = false
     let frame: number | undefined
     const draw = () => {
       frame = undefined
@@ -93,7 +94,11 @@ export const useRun = (id: RunId): RunState => {
         setLost(undefined)
         reload()
       },
-      onProblem: setLost
+      onProblem: (problem) => {
+        if (problem === undefined && isLost) reload()
+        isLost = problem !== undefined
+        setLost(problem)
+      }
     })
     return () => {
       stop()
