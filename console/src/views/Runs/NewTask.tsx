@@ -34,6 +34,17 @@ const autonomy = [
 /** What was written and not sent, of each workspace: closing the dialog loses nothing. */
 const drafts = new Map<string, Draft>()
 
+/** What was sent without an answer, of each workspace, and the key that it was sent with. */
+const sent = new Map<string, { readonly body: string; readonly key: ReturnType<typeof newKey> }>()
+
+/** The same task sent again is the same run, also from a dialog that was closed meanwhile; another text is another. */
+const keyOf = (workspace: string, body: string): ReturnType<typeof newKey> => {
+  const before = sent.get(workspace)
+  const key = before?.body === body ? before.key : newKey()
+  sent.set(workspace, { body, key })
+  return key
+}
+
 interface Props {
   readonly agentId?: string
   readonly projectId?: string
@@ -63,9 +74,6 @@ export const NewTask = ({ agentId, projectId, onClose, onSent }: Props) => {
   const [draft, setDraft] = useState<Draft>(
     () => drafts.get(workspace) ?? { ...emptyDraft, agentId: agentId ?? "", projectId: projectId ?? "" }
   )
-  const sent = useRef<{ readonly body: string; readonly key: ReturnType<typeof newKey> } | undefined>(
-    undefined
-  )
   const form = useRef<HTMLFormElement>(null)
   const change = (changed: Partial<Draft>) => {
     const next = { ...draft, ...changed }
@@ -77,11 +85,10 @@ export const NewTask = ({ agentId, projectId, onClose, onSent }: Props) => {
     const sentence = draftProblem(draft)
     if (sentence !== undefined) throw new Problem("InvalidInput", sentence)
     const payload = taskOf(draft, workspace)
-    const body = JSON.stringify(payload)
-    // The same task sent again is the same run; another text is another.
-    if (sent.current?.body !== body) sent.current = { body, key: newKey() }
-    const { data } = await call((client) => client.tasks.create({ payload }), undefined, sent.current.key)
+    const key = keyOf(workspace, JSON.stringify(payload))
+    const { data } = await call((client) => client.tasks.create({ payload }), undefined, key)
     drafts.delete(workspace)
+    sent.delete(workspace)
     onSent(data.id)
   })
 

@@ -5,6 +5,7 @@ import { Button } from "../../ui/Button.tsx"
 import { Notice, ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Page } from "../../ui/Page.tsx"
 import { type VirtualControl, VirtualList } from "../../ui/VirtualList.tsx"
+import { keepList } from "./Address.ts"
 import { clearFilters, Filters, filterOf, isNarrowed } from "./Filters.tsx"
 import { useNames } from "./Names.ts"
 import { NewTask } from "./NewTask.tsx"
@@ -21,6 +22,8 @@ const narrowRowHeight = 64
 export const RunList = () => {
   const [isWriting, setWriting] = useState(route.value.query.has("new"))
   const filter = filterOf(workspaceId(), route.value.query)
+  const { workspaceId: _, ...narrowed } = filter
+  keepList(narrowed)
   return (
     <>
       <Listed key={keyOf(filter)} filter={filter} onNew={() => setWriting(true)} />

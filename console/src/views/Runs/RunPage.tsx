@@ -9,6 +9,7 @@ import { Notice, ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Page, Section } from "../../ui/Page.tsx"
 import { Status } from "../../ui/Status.tsx"
 import { LongText } from "../../ui/Text.tsx"
+import { listHref } from "./Address.ts"
 import { Outcome } from "./Outcome.tsx"
 import { Raw } from "./Raw.tsx"
 import { RunActions } from "./RunActions.tsx"
@@ -16,7 +17,7 @@ import { RunFacts } from "./RunFacts.tsx"
 import { Steps } from "./Steps.tsx"
 import { type Read, type RunState, useRun } from "./useRun.ts"
 
-const back = { href: href(["runs"]), label: "Runs" }
+const back = () => ({ href: listHref(), label: "Runs" })
 const titleLength = 90
 const foldedText = 480
 
@@ -25,25 +26,28 @@ export const RunPage = ({ id }: { readonly id: RunId }) => {
   const state = useRun(id)
   const { problem, read, reload } = state
   if (read !== undefined) return <Found state={state} read={read} />
-  if (problem?.tag === "NotFound") {
-    return (
-      <Page title="No such run" back={back}>
-        <Empty title={`There is no run ${id} that you may see.`}>
-          <p>It may have been removed, or be in a workspace that you are no member of.</p>
-          <a class="button" href={back.href}>
-            All runs
-          </a>
-        </Empty>
-      </Page>
-    )
-  }
+  if (problem?.tag === "NotFound") return <NoRun id={id} />
   return (
-    <Page title="Run" back={back}>
+    <Page title="Run" back={back()}>
       <ProblemNotice problem={problem} onRetry={reload} />
       {problem === undefined && <Loading rows={10} />}
     </Page>
   )
 }
+
+const shownId = 100
+
+/** Says that there is no such run, or none that may be seen. */
+export const NoRun = ({ id }: { readonly id: string }) => (
+  <Page title="No such run" back={back()}>
+    <Empty title={`There is no run ${firstLine(id, shownId)} that you may see.`}>
+      <p>It may have been removed, or be in a workspace that you are no member of.</p>
+      <a class="button" href={href(["runs"])}>
+        All runs
+      </a>
+    </Empty>
+  </Page>
+)
 
 /** Whoever came here by a link that is gone goes on from the heading. */
 const focusHeading = () => {
@@ -58,7 +62,7 @@ const Found = ({ state, read }: { readonly state: RunState; readonly read: Read 
   return (
     <Page
       title={firstLine(run.prompt, titleLength) || "Run"}
-      back={back}
+      back={back()}
       note={
         <span class="row">
           <span role="status">
