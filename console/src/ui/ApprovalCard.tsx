@@ -33,10 +33,13 @@ export const ApprovalCard = ({ approval, onDecided }: Props) => {
       onDecided(`${name}: ${problem.message}`)
     }
   })
-  const text = useMemo(() => visible(JSON.stringify(approval.arguments, null, 2)), [approval.arguments])
+  // The arguments of an approval never change, but each look at the list brings them anew.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const text = useMemo(() => visible(JSON.stringify(approval.arguments, null, 2)), [id])
   return (
     <form
       class="approval-card panel stack"
+      tabIndex={-1}
       aria-label={`Approval of ${name}`}
       onSubmit={(event) => {
         event.preventDefault()

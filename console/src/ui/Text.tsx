@@ -17,11 +17,12 @@ interface Props {
   readonly label?: string
 }
 
-/** A text of any length as it is, the rest on demand: what is too long to show at all can still be copied. */
+/** A text of any length as it is: the rest on demand, a piece at a time where it is very long. */
 export const LongText = ({ text, folded = mostFolded, isCode = false, label }: Props) => {
-  const [isOpen, setOpen] = useState(false)
+  const [pieces, setPieces] = useState(0)
+  const isOpen = pieces > 0
   const isLong = text.length > folded
-  const most = isOpen ? mostShown : folded
+  const most = isOpen ? pieces * mostShown : folded
   const shown = text.length > most ? `${text.slice(0, most)}…` : text
   return (
     <div class={`long-text ${isCode ? "code" : ""}`}>
@@ -37,8 +38,15 @@ export const LongText = ({ text, folded = mostFolded, isCode = false, label }: P
       )}
       <div class="long-text-foot">
         {isLong && (
-          <Button kind="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            {isOpen ? "Show less" : `Show all (${bytes(text.length)})`}
+          <Button kind="quiet" aria-expanded={isOpen} onClick={() => setPieces(isOpen ? 0 : 1)}>
+            {isOpen
+              ? "Show less"
+              : `${text.length > mostShown ? "Show more" : "Show all"} (${bytes(text.length)})`}
+          </Button>
+        )}
+        {isOpen && text.length > most && (
+          <Button kind="quiet" onClick={() => setPieces(pieces + 1)}>
+            Show more ({bytes(text.length - most)} left)
           </Button>
         )}
         {(isCode || isLong) && <Copy text={text} />}

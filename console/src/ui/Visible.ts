@@ -1,5 +1,6 @@
 /** What takes no room, turns the direction of text, or looks like nothing: it could make a call look like another one. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u2000-\u200a\u202f\u3164\uffa0]/gu
+const unseen =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800]/gu
 
 const isPlain = (character: string): boolean => character === "\n" || character === "\t"
 

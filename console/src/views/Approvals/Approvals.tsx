@@ -1,9 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { Approval } from "../../../../src/Schemas/Approval.ts"
 import type { ApprovalId, RunId } from "../../../../src/Schemas/Ids.ts"
 import { call } from "../../Client.ts"
 import { setCount } from "../../Counts.ts"
-import { firstLine } from "../../Format.ts"
 import { useLoad } from "../../Load.ts"
 import { go, href } from "../../Router.ts"
 import { workspaceId } from "../../Session.ts"
@@ -12,19 +11,36 @@ import { Button } from "../../ui/Button.tsx"
 import { Dialog } from "../../ui/Dialog.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Page } from "../../ui/Page.tsx"
+import { LongText } from "../../ui/Text.tsx"
 import { Age } from "../../ui/Time.tsx"
-import { keys, neighbourOf, selectedOf, whichKey } from "./Inbox.ts"
+import { visible } from "../../ui/Visible.ts"
+import { goneOf, keys, neighbourOf, selectedOf, whichKey } from "./Inbox.ts"
 import "./Approvals.css"
 
 const lookMillis = 2_500
 const mostShown = 100
+const foldedPrompt = 300
+/** Nobody has read in that time what has come to be where another one was. */
+const readMillis = 600
+
+const isTurn = (runId: RunId): boolean => runId.startsWith("turn_")
 
 /** Which task or message the call belongs to, looked up when somebody looks at it. */
 const Origin = ({ runId }: { readonly runId: RunId }) => {
   const { data } = useLoad(runId, (signal) =>
     call((client) => client.runs.get({ params: { id: runId } }), signal)
   )
-  return data === undefined ? null : <p class="approvals-prompt">“{firstLine(data.data.prompt)}”</p>
+  return data === undefined ? null : (
+    <div class="approvals-prompt">
+      <LongText text={visible(data.data.prompt)} folded={foldedPrompt} label="What it was asked" />
+    </div>
+  )
+}
+
+/** Whether any of it is within the window. */
+const isSeen = (element: HTMLElement | null | undefined): boolean => {
+  const { bottom = -1, top = 0 } = element?.getBoundingClientRect() ?? {}
+  return bottom > 0 && top < innerHeight
 }
 
 interface RowProps {
@@ -35,13 +51,8 @@ interface RowProps {
 }
 
 const Row = ({ approval, isSelected, onDecided, onSelect }: RowProps) => {
-  const ref = useRef<HTMLLIElement>(null)
-  useEffect(() => {
-    if (isSelected) ref.current?.scrollIntoView({ block: "nearest" })
-  }, [isSelected])
   return (
     <li
-      ref={ref}
       class="approvals-row"
       data-id={approval.id}
       aria-current={isSelected ? "true" : undefined}
@@ -49,7 +60,9 @@ const Row = ({ approval, isSelected, onDecided, onSelect }: RowProps) => {
       onPointerDown={onSelect}
     >
       <header class="approvals-origin">
-        <a href={href(["runs", approval.runId])}>The run that asks</a>
+        <a href={href(["runs", approval.runId])}>
+          {isTurn(approval.runId) ? "The answer in a chat that asks" : "The run that asks"}
+        </a>
         <span class="muted">
           asked <Age at={approval.createdAt} />
         </span>
@@ -94,35 +107,58 @@ const Approvals = () => {
   const list = useRef<HTMLUListElement>(null)
   const waiting = (data?.data ?? []).filter(({ id }) => !decided.has(id))
   const selected = selectedOf(waiting, wanted)
+  const shown = useRef(waiting)
+  const movedAt = useRef(0)
+  useLayoutEffect(() => {
+    const gone = goneOf(shown.current, waiting)
+    shown.current = waiting
+    if (gone.length > 0) movedAt.current = performance.now()
+    const elsewhere = gone.filter(({ id }) => !decided.has(id)).map(({ tool }) => visible(tool))
+    if (elsewhere.length > 0) setSaid(`Decided elsewhere, or too late: ${elsewhere.join(", ")}`)
+    if (waiting.length === 0 ? wanted !== undefined : wanted === undefined) setWanted(waiting[0]?.id)
+  })
+  const isUnread = () => performance.now() - movedAt.current < readMillis
   useEffect(() => {
     if (data !== undefined) setCount("approvals", waiting.length)
   }, [data, waiting.length])
 
   const rowOf = (id: ApprovalId | undefined) =>
     id === undefined ? null : list.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`)
+  const cardOf = (id: ApprovalId | undefined) => rowOf(id)?.querySelector<HTMLElement>(".approval-card")
   const whenDecided = (id: ApprovalId, sentence: string) => {
     const next = neighbourOf(waiting, id)
-    const hadFocus = rowOf(id)?.contains(document.activeElement) === true
+    const { activeElement } = document
+    const hadFocus = activeElement === document.body || rowOf(id)?.contains(activeElement) === true
     setDecided(new Set(decided).add(id))
     setWanted(next)
     setSaid(sentence)
     reload()
     if (!hadFocus) return
-    const to = rowOf(next)?.querySelector<HTMLElement>("[data-decision]") ?? document.querySelector("h1")
+    // Not its button: Enter that is still held down would decide about it.
+    const to = cardOf(next) ?? document.querySelector("h1")
     if (to instanceof HTMLElement) to.focus()
   }
 
   const act = useRef((_event: KeyboardEvent) => {})
   act.current = (event) => {
     const key = whichKey(event)
-    if (key === undefined || (selected === undefined && key !== "?")) return
-    event.preventDefault()
     const row = rowOf(selected)
     const index = waiting.findIndex(({ id }) => id === selected)
+    const beside = key === "j" ? waiting[index + 1] : key === "k" ? waiting[index - 1] : undefined
+    const isStep = key === "j" || key === "k"
+    // At either end arrows scroll the page as they do elsewhere.
+    if (key === undefined || (isStep ? beside === undefined : selected === undefined && key !== "?")) return
+    event.preventDefault()
     if (key === "?") setShowsKeys(true)
-    if (key === "j") setWanted(waiting[Math.min(index + 1, waiting.length - 1)]?.id)
-    if (key === "k") setWanted(waiting[Math.max(index - 1, 0)]?.id)
-    if (key === "a") row?.querySelector<HTMLElement>("[data-decision]")?.click()
+    if (isStep) {
+      setWanted(beside?.id)
+      cardOf(beside?.id)?.focus()
+    }
+    if (key === "a") {
+      const button = row?.querySelector<HTMLElement>("[data-decision]")
+      if (isSeen(button)) button?.click()
+      else button?.scrollIntoView({ block: "nearest" })
+    }
     if (key === "r") row?.querySelector("input")?.focus()
     if (key === "o") go(href(["runs", waiting[index]?.runId ?? ""]))
   }
@@ -157,7 +193,17 @@ const Approvals = () => {
           <p>A tool call that needs a person appears here by itself, whoever asked for it.</p>
         </Empty>
       )}
-      <ul class="approvals-list" ref={list} aria-label="Waiting tool calls">
+      <ul
+        class="approvals-list"
+        ref={list}
+        aria-label="Waiting tool calls"
+        onClickCapture={(event) => {
+          if (!isUnread() || !(event.target instanceof Element)) return
+          if (event.target.closest("button, a") === null) return
+          event.preventDefault()
+          event.stopPropagation()
+        }}
+      >
         {waiting.map((approval) => (
           <Row
             key={approval.id}

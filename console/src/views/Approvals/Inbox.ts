@@ -2,11 +2,23 @@ interface Identified<Id> {
   readonly id: Id
 }
 
-/** The one that is selected: the wanted one while it waits, or else the oldest. */
+/**
+ * The one that is selected: the wanted one while it waits, and the oldest as long as nobody wants one. Where the wanted one
+ * went by itself none is: a key that was meant for it decides about no other.
+ */
 export const selectedOf = <Id>(
   waiting: ReadonlyArray<Identified<Id>>,
   wanted: Id | undefined
-): Id | undefined => waiting.find(({ id }) => id === wanted)?.id ?? waiting[0]?.id
+): Id | undefined => (wanted === undefined ? waiting[0]?.id : waiting.find(({ id }) => id === wanted)?.id)
+
+/** Those that waited and no longer do, so that others have moved to where they were. */
+export const goneOf = <A extends Identified<unknown>>(
+  before: ReadonlyArray<A>,
+  after: ReadonlyArray<A>
+): ReadonlyArray<A> => {
+  const left = new Set(after.map(({ id }) => id))
+  return before.filter(({ id }) => !left.has(id))
+}
 
 /** Which comes to be selected when this one goes: the next, or the one before where it was the last. */
 export const neighbourOf = <Id>(waiting: ReadonlyArray<Identified<Id>>, gone: Id): Id | undefined => {
@@ -32,9 +44,16 @@ export const whichKey = (
   event: Pick<KeyboardEvent, "altKey" | "ctrlKey" | "key" | "metaKey" | "repeat" | "target">
 ): Key | undefined => {
   const { target } = event
-  const isTyping =
-    target instanceof Element && target.closest("input, select, textarea, dialog, .long-text-body") !== null
-  if (isTyping || event.altKey || event.ctrlKey || event.metaKey) return undefined
+  const isWithin = (selector: string) => target instanceof Element && target.closest(selector) !== null
+  const isScrolling = event.key in same && isWithin(".long-text-body")
+  if (
+    isWithin("input, select, textarea, dialog") ||
+    isScrolling ||
+    event.altKey ||
+    event.ctrlKey ||
+    event.metaKey
+  )
+    return undefined
   const found = keys.find(({ key }) => key === (same[event.key] ?? event.key))?.key
   return event.repeat && found !== "j" && found !== "k" ? undefined : found
 }
