@@ -1,5 +1,5 @@
 import { Age } from "../../ui/Time.tsx"
-import { clock, isKnownZone, ownZone } from "./Zones.ts"
+import { clock, hereText, isKnownZone, ownZone } from "./Zones.ts"
 
 const Clock = ({ at, timeZone }: { readonly at: Date; readonly timeZone: string }) => {
   const { date, offset, time } = clock(at, timeZone)
@@ -39,9 +39,7 @@ export const Instants = ({ instants, timeZone, label }: Props) => {
                 <Clock at={at} timeZone={timeZone} />
               </td>
               {own !== timeZone && (
-                <td>
-                  <Clock at={at} timeZone={own} />
-                </td>
+                <td class="number">{hereText(at, timeZone, own)}</td>
               )}
               <td class="muted">
                 <Age at={at} />
