@@ -1,3 +1,4 @@
+import { Table } from "../../ui/Table.tsx"
 import { Age } from "../../ui/Time.tsx"
 import { clock, hereText, isKnownZone, ownZone } from "./Zones.ts"
 
@@ -24,30 +25,26 @@ export const Instants = ({ instants, timeZone, label }: Props) => {
       {!isKnownZone(timeZone) && (
         <p class="muted">This browser does not know the time zone {timeZone}: shown in UTC.</p>
       )}
-      <table aria-label={label}>
-        <thead>
-          <tr>
-            <th scope="col">{isKnownZone(timeZone) ? timeZone : "UTC"}</th>
-            {own !== timeZone && <th scope="col">Here ({own})</th>}
-            <th scope="col" />
+      <Table
+        label={label}
+        columns={[
+          isKnownZone(timeZone) ? timeZone : "UTC",
+          ...(own === timeZone ? [] : [`Here (${own})`]),
+          "From now"
+        ]}
+      >
+        {instants.map((at) => (
+          <tr key={at.getTime()}>
+            <td>
+              <Clock at={at} timeZone={timeZone} />
+            </td>
+            {own !== timeZone && <td class="number">{hereText(at, timeZone, own)}</td>}
+            <td class="muted">
+              <Age at={at} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {instants.map((at) => (
-            <tr key={at.getTime()}>
-              <td>
-                <Clock at={at} timeZone={timeZone} />
-              </td>
-              {own !== timeZone && (
-                <td class="number">{hereText(at, timeZone, own)}</td>
-              )}
-              <td class="muted">
-                <Age at={at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </div>
   )
 }
