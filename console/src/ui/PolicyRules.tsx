@@ -60,7 +60,7 @@ export const PolicyRules = ({ rules, known, problem, onRules }: Props) => {
                 isLast={index === rules.length - 1}
                 list={list}
                 hint={matchWords(rule.match, known)}
-                sentence={problemOf(problem, `tools.${index}`)}
+                sentence={problemOf(problem, `tools.${index}`)?.replace(/^[\w.]+: /u, "")}
                 onChange={(changed) => change(index, changed)}
                 onMove={(by) => onRules(moveRule(rules, index, by))}
                 onRemove={() => onRules(rules.filter(({ key }) => key !== rule.key))}

@@ -50,7 +50,7 @@ export const Backfill = ({ job, fires, onClose, onQueued }: Props) => {
   const inZone = (at: Date | undefined) =>
     at === undefined || ownZone() === job.timezone
       ? `On your clock (${ownZone()}).`
-      : `On your clock: ${clockText(at, job.timezone)} in ${job.timezone}.`
+      : `On your clock (${ownZone()}); in ${job.timezone} it is ${clockText(at, job.timezone)}.`
   const { problem } = send
   return (
     <Dialog title={`Backfill “${job.name}”`} onClose={onClose}>

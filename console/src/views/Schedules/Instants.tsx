@@ -28,8 +28,7 @@ export const Instants = ({ instants, timeZone, label }: Props) => {
       <Table
         label={label}
         columns={[
-          isKnownZone(timeZone) ? timeZone : "UTC",
-          ...(own === timeZone ? [] : [`Here (${own})`]),
+          `${isKnownZone(timeZone) ? timeZone : "UTC"}${own === timeZone ? "" : " and here"}`,
           "From now"
         ]}
       >
@@ -37,8 +36,8 @@ export const Instants = ({ instants, timeZone, label }: Props) => {
           <tr key={at.getTime()}>
             <td>
               <Clock at={at} timeZone={timeZone} />
+              {own !== timeZone && <div class="muted number">{hereText(at, timeZone, own)} here</div>}
             </td>
-            {own !== timeZone && <td class="number">{hereText(at, timeZone, own)}</td>}
             <td class="muted">
               <Age at={at} />
             </td>

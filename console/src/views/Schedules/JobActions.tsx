@@ -1,41 +1,25 @@
-import { useRef, useState } from "preact/hooks"
+import { useState } from "preact/hooks"
 import type { CronJob } from "../../../../src/Schemas/CronJob.ts"
-import type { RunId } from "../../../../src/Schemas/Ids.ts"
-import { call, newKey } from "../../Client.ts"
+import { call } from "../../Client.ts"
 import { useAction } from "../../Load.ts"
 import { go, href } from "../../Router.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Confirm } from "../../ui/Dialog.tsx"
-import { Notice, ProblemNotice } from "../../ui/Notice.tsx"
 import { Backfill } from "./Backfill.tsx"
 import { Switch } from "./Switch.tsx"
+import type { RunNow } from "./useRunNow.ts"
 import type { SlotsState } from "./useSlots.ts"
 
 interface Props {
   readonly job: CronJob
   readonly slots: SlotsState
+  readonly runNow: RunNow
   readonly onChange: () => void
 }
 
 /** What can be done with a job. */
-export const JobActions = ({ job, slots, onChange }: Props) => {
+export const JobActions = ({ job, slots, runNow, onChange }: Props) => {
   const [open, setOpen] = useState<"backfill" | "delete">()
-  const [made, setMade] = useState<RunId>()
-  const key = useRef<ReturnType<typeof newKey> | undefined>(undefined)
-  const runNow = useAction(async () => {
-    // Sent again because nobody heard the answer, it is the same run.
-    key.current ??= newKey()
-    const { data } = await call(
-      (client) => client.cronJobs.run({ params: { id: job.id } }),
-      undefined,
-      key.current
-    ).catch((problem) => {
-      if (problem.tag !== "Offline") key.current = undefined
-      throw problem
-    })
-    key.current = undefined
-    setMade(data.id)
-  })
   const remove = useAction(async () => {
     await call((client) => client.cronJobs.remove({ params: { id: job.id } }))
     go(href(["schedules"]), { replace: true })
@@ -57,14 +41,6 @@ export const JobActions = ({ job, slots, onChange }: Props) => {
       <Button kind="danger" onClick={() => setOpen("delete")}>
         Delete…
       </Button>
-      <div class="schedules-said">
-        <ProblemNotice problem={runNow.problem} />
-        {made !== undefined && runNow.problem === undefined && (
-          <Notice kind="ok">
-            A run was made. <a href={href(["runs", made])}>See it</a>
-          </Notice>
-        )}
-      </div>
       {open === "backfill" && (
         <Backfill job={job} fires={slots.fires ?? []} onClose={close} onQueued={slots.reload} />
       )}

@@ -15,6 +15,7 @@ import { Instants } from "./Instants.tsx"
 import { JobActions } from "./JobActions.tsx"
 import { Maker } from "./Maker.tsx"
 import { PastSlots } from "./PastSlots.tsx"
+import { useRunNow } from "./useRunNow.ts"
 import { useSlots } from "./useSlots.ts"
 import { words } from "./Words.ts"
 
@@ -50,6 +51,7 @@ interface JobProps {
 
 const Job = ({ job, onChange, oldBecause }: JobProps) => {
   const slots = useSlots(job, slotsMillis)
+  const runNow = useRunNow(job.id)
   const means = words(job.schedule)
   return (
     <Page
@@ -63,11 +65,17 @@ const Job = ({ job, onChange, oldBecause }: JobProps) => {
           {!job.isActive && <Badge tone="idle">Switched off</Badge>}
         </span>
       }
-      actions={<JobActions job={job} slots={slots} onChange={onChange} />}
+      actions={<JobActions job={job} slots={slots} runNow={runNow} onChange={onChange} />}
     >
       <div class="stack">
         {oldBecause !== undefined && (
           <Notice kind="warn">{oldBecause} What is shown may be old; it is tried again.</Notice>
+        )}
+        <ProblemNotice problem={runNow.problem} />
+        {runNow.made !== undefined && runNow.problem === undefined && (
+          <Notice kind="ok">
+            A run was made. <a href={href(["runs", runNow.made])}>See it</a>
+          </Notice>
         )}
         <Maker job={job} onChange={onChange} />
         <BackfillState id={job.id} onChange={slots.reload} />

@@ -67,9 +67,11 @@ export const JobRow = ({ job, onChange }: { readonly job: CronJob; readonly onCh
         {job.isActive && glance?.next !== undefined && (
           <>
             <div class="number">{clockText(glance.next, job.timezone)}</div>
-            <div class="muted number">
+            {own !== job.timezone && (
+              <div class="muted number">{hereText(glance.next, job.timezone)} here</div>
+            )}
+            <div class="muted">
               <Age at={glance.next} />
-              {own !== job.timezone && ` · ${hereText(glance.next, job.timezone)} here`}
             </div>
           </>
         )}
