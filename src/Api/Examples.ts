@@ -152,6 +152,7 @@ const values: Readonly<Record<string, Schema.Json>> = {
   "AuditEntry.targetId": "agent_01m7zt5r3p8v4kq2n6w9x1y0zb",
   "AuditEntry.requestId": "req_01m7zt5r3p8v4kq2n6w9x1y0zt",
   "AuditEntry.address": "192.0.2.7",
+  "SignInByLink.code": "m0H4cbnF0c1iYRNSv0g9WJzD3wq8y6pXkT2uLrE5aVo",
   "RunTimeline.executions": [{ epoch: 1, startedAt: "2026-11-22T08:00:00.036Z", cause: "start" }],
   "RunTimeline.spans": [
     { type: "queued", startedAt: at, endedAt: "2026-11-22T08:00:00.036Z", epoch: 1, cause: "start" },

@@ -34,6 +34,7 @@ export const Session = HttpApiGroup.make("session")
       })
     )
   )
+  .middleware(Validation)
   .middleware(Authorization)
   .add(
     HttpApiEndpoint.post("startByLink", "/api/session/link", {
@@ -41,6 +42,7 @@ export const Session = HttpApiGroup.make("session")
       success: created(SessionSchema),
       error: [Unauthenticated, RateLimited]
     })
+      .middleware(Validation)
       .middleware(OwnPages)
       .annotateMerge(
         OpenApi.annotations({
@@ -53,7 +55,6 @@ export const Session = HttpApiGroup.make("session")
       )
   )
   .annotateEndpointsMerge(OpenApi.annotations(extension))
-  .middleware(Validation)
   .annotateMerge(
     OpenApi.annotations({ title: "Session", description: "The token of a browser, in a cookie." })
   )

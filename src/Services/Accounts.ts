@@ -35,13 +35,13 @@ export class Accounts extends Context.Service<
   static readonly layer = Layer.effect(
     Accounts,
     Effect.gen(function* () {
-      const auth = yield* Auth
       const transaction = yield* Transaction
       const users = yield* UserRepo
       const workspaces = yield* WorkspaceRepo
       const join = yield* makeJoin
 
-      const { createUser, createWorkspace, issue, requireUser, requireWorkspace } = yield* makeParts
+      const { createUser, createWorkspace, issue, issueLink, requireUser, requireWorkspace } =
+        yield* makeParts
       const { addMember, revoke, setDisabled } = yield* makeChanges
       const list = yield* makeLists
       const removeUser = yield* makeRemoval
@@ -74,14 +74,8 @@ export class Accounts extends Context.Service<
             const token = yield* issue(user.id, "command line", expiresAt)
             return { userId: user.id, email: user.email, token }
           }
-          case "sign-in link": {
-            const user = yield* requireUser(command.email)
-            const { code, expiresAt } = yield* auth
-              .issueLink(user.id)
-              .pipe(audited("user.sign_in_link", { userId: user.id, id: user.id }))
-            const url = linkOf(command.baseUrl, Redacted.value(code))
-            return { userId: user.id, email: user.email, url, expiresAt }
-          }
+          case "sign-in link":
+            return yield* issueLink(yield* requireUser(command.email), command.baseUrl)
           case "workspace create": {
             const owner = yield* requireUser(command.owner)
             const workspaceId = yield* createWorkspace(command.name, owner, command.plan)
@@ -158,11 +152,17 @@ const makeParts = Effect.gen(function* () {
       .pipe(audited("token.create", { userId }))
     return Redacted.value(secret)
   })
+  const issueLink = Effect.fnUntraced(function* ({ email, id }: User, baseUrl: string) {
+    const { code, expiresAt } = yield* auth
+      .issueLink(id)
+      .pipe(audited("user.sign_in_link", { userId: id, id }))
+    return { userId: id, email, url: linkOf(baseUrl, Redacted.value(code)), expiresAt }
+  })
   const requireWorkspace = Effect.fnUntraced(function* (id: WorkspaceId) {
     const found = yield* workspaces.find(id)
     return Option.isSome(found) ? found.value : yield* failed(`there is no workspace ${id}`)
   })
-  return { createUser, createWorkspace, issue, requireUser, requireWorkspace }
+  return { createUser, createWorkspace, issue, issueLink, requireUser, requireWorkspace }
 })
 
 /** What commands change of what is there, each within the transaction of its command. */
