@@ -153,6 +153,24 @@ const dumps: ReadonlyArray<Dump> = [
     },
     keyed: { key: "upgrade-1", prompt: "asked for once", runId: "run_01m836k06fp24rxt88j9hahba6" },
     webhookSecret: "whsec_Ph/lbc7InLRH9MOxmT0vtx1EjCVCQtmHjCbaqjbpqoE="
+  },
+  {
+    migration: "0040",
+    tokens: ["bootstrap", "child", "browser session"],
+    token: "agentd_3-P7w2v0QiT1KANtu8f8isEkucjsCRIH4vmAJz75phM",
+    workspaceId: "ws_01m83p1ax0ztmbzs8k1fj6wa01",
+    completedBy: "offline",
+    connectors: ["docs"],
+    runs: 24,
+    ends: { failed: "FAILED", cancelled: "CANCELLED", "scheduled, and cancelled": "CANCELLED" },
+    maker: "user_01m83p1aww63p73mf06bt83811",
+    bound: {
+      connectorId: "conn_01m83p1b64600xstxhwn7ykmmq",
+      tool: "write",
+      definition: "4e3769b17f5d1dd4830ce0deb3c4899a8d2bd1f736c5667013fc6ba9f0243348"
+    },
+    keyed: { key: "upgrade-1", prompt: "asked for once", runId: "run_01m83p1ekfk91y2kbcxsg0zh39" },
+    webhookSecret: "whsec_dgXcJqtdtLBVQDEKsGRFeQDm+TkX+NNmqzYGzUfRPcA="
   }
 ]
 
