@@ -88,6 +88,33 @@ const suite = (prepare: () => Promise<Environment>, cleanUp: () => Promise<void>
     assert.strictEqual(await status(owner.token), 200)
   })
 
+  it("signs somebody in by a link, once, of which the log says nothing", async () => {
+    const email = "owner@localhost"
+    const link = (...words: ReadonlyArray<string>) => json(env, "sign-in-link", "--email", email, ...words)
+    const { expiresAt, url } = await link("--base-url", "https://agentd.example/")
+    const [, code = ""] = /^https:\/\/agentd\.example\/#\/sign-in\/([\w-]{43})$/u.exec(url) ?? []
+    assert.closeTo(Date.parse(expiresAt), Date.now() + 3_600_000, 60_000)
+    assert.match((await link()).url, /^http:\/\/127\.0\.0\.1:\d+\/#\/sign-in\/[\w-]{43}$/u)
+    const signIn = () =>
+      fetch(`${server.baseUrl}/api/session/link`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ code })
+      })
+    const answers = await Promise.all(Array.from({ length: 5 }, signIn))
+    assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [201, 401, 401, 401, 401])
+    const [cookie = ""] = answers.flatMap(({ headers }) => headers.getSetCookie()[0]?.split(";")[0] ?? [])
+    const session = await fetch(`${server.baseUrl}/api/session`, { headers: { cookie } })
+    const { data } = (await session.json()) as { readonly data: { readonly email: string } }
+    assert.strictEqual(data.email, email)
+    assert.notInclude(server.stdout() + server.stderr(), code)
+    const [, printed = ""] = /\/#\/sign-in\/([\w-]+)/u.exec(server.stdout()) ?? []
+    assert.notInclude(server.stderr(), printed === "" ? "/#/sign-in/" : printed)
+    const wrong = await runCommand(env, "sign-in-link", "--email", email, "--base-url", "agentd.example")
+    assert.deepStrictEqual([wrong.code, wrong.stdout], [1, ""])
+    assert.strictEqual((await runCommand(env, "sign-in-link", "--email", "eve@example.org")).code, 1)
+  })
+
   it("shows lists a part at a time, and a table to people", async () => {
     for (const name of ["bob", "eve"]) await json(env, "user", "create", "--email", `${name}@example.org`)
     const first = await runCommand(env, "user", "list", "--limit", "2", "--json")
