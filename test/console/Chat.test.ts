@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { blocksOf } from "../../console/src/views/Chat/Blocks.ts"
-import { isOver, next, sending, type Turn } from "../../console/src/views/Chat/Turn.ts"
+import { isLatest, isOver, next, sending, type Turn } from "../../console/src/views/Chat/Turn.ts"
 import { MessageId, RunId } from "../../src/Schemas/Ids.ts"
 import {
   type RunEvent,
@@ -65,6 +65,21 @@ describe("an answer as it comes about", () => {
   it("takes no notice of the end of a task", () => {
     const data = { runId: RunId.make("run_1"), output: "x", usage: { inputTokens: 1, outputTokens: 1 } }
     expect(next(told(thinking), { event: "done", data }).replyId).toBeUndefined()
+  })
+})
+
+describe("an answer that was taken up", () => {
+  const asked = { id: "m1", role: "USER" } as const
+
+  it("comes behind the message that it answers, or that it can't be told from yet", () => {
+    expect(isLatest(asked, "m1")).toBe(true)
+    expect(isLatest(asked, undefined)).toBe(true)
+  })
+
+  it("is not shown beside its stored reply, nor behind what was said since, nor before anything is known", () => {
+    expect(isLatest({ id: "m2", role: "ASSISTANT" }, "m1")).toBe(false)
+    expect(isLatest({ id: "m3", role: "USER" }, "m1")).toBe(false)
+    expect(isLatest(undefined, "m1")).toBe(false)
   })
 })
 

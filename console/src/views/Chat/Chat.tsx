@@ -15,8 +15,8 @@ import { Conversation } from "./Conversation.tsx"
 import "./Chat.css"
 
 const lookMillis = 10_000
-const pageSize = 50
-const mostShown = 100
+const pageSize = 100
+const mostShown = 1_000
 
 interface ListProps {
   readonly conversations: ReadonlyArray<Conversations>
@@ -101,12 +101,29 @@ const Chat = () => {
   const [limit, setLimit] = useState(pageSize)
   const { data, problem, reload } = useLoad(
     `${workspace} ${limit}`,
-    (signal) =>
-      call((client) => client.chat.list({ query: { workspaceId: workspace, limit, offset: 0 } }), signal),
+    async (signal) => {
+      const found = new Map<ConversationId, Conversations>()
+      for (let offset = 0; offset < limit; offset += pageSize) {
+        const query = { workspaceId: workspace, limit: pageSize, offset }
+        const page = await call((client) => client.chat.list({ query }), signal)
+        for (const each of page.data) found.set(each.id, each)
+        if (page.data.length < pageSize) return { conversations: [...found.values()], hasMore: false }
+      }
+      return { conversations: [...found.values()], hasMore: limit < mostShown }
+    },
     { every: lookMillis }
   )
-  const conversations = data?.data ?? []
-  const current = conversations.find((each) => each.id === id)
+  const conversations = data?.conversations ?? []
+  const listed = conversations.find((each) => each.id === id)
+  const isAside = id !== undefined && data !== undefined && listed === undefined
+  const { data: aside } = useLoad(isAside ? id : "", (signal) =>
+    isAside
+      ? call((client) => client.chat.get({ params: { id }, query: { limit: 1 } }), signal).then(
+          (found) => found.data
+        )
+      : Promise.resolve(undefined)
+  )
+  const current = listed ?? aside
   return (
     <Page
       title={current?.title ?? "Chat"}
@@ -131,8 +148,8 @@ const Chat = () => {
             <p class="muted">There are no conversations yet.</p>
           )}
           <List conversations={conversations} current={id} />
-          {conversations.length === limit && limit < mostShown && (
-            <Button kind="quiet" onClick={() => setLimit(mostShown)}>
+          {data?.hasMore === true && (
+            <Button kind="quiet" onClick={() => setLimit(limit + pageSize)}>
               Show more
             </Button>
           )}

@@ -3,7 +3,7 @@ import { AutonomyLevel } from "../../../../src/Schemas/Autonomy.ts"
 import { useAction } from "../../Load.ts"
 import { Button } from "../../ui/Button.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
-import { draftOf, keepDraft } from "./Kept.ts"
+import { draftOf, keepDraft, type Unsent, unsentOf } from "./Kept.ts"
 
 const levels: Record<AutonomyLevel, string> = {
   supervised: "Ask before every tool",
@@ -17,31 +17,42 @@ export interface Said {
 }
 
 interface Props {
-  /** What the draft is kept by. */
-  readonly draft: string
+  /** What the draft is kept by, and what was sent and has no answer yet. */
+  readonly name: string
   readonly isAnswering: boolean
-  readonly onSend: (said: Said) => Promise<void>
+  /** Whether it is known by now what there is to stop. */
+  readonly canStop: boolean
+  readonly payloadOf: (said: Said) => Unsent["payload"]
+  readonly onSend: (unsent: Unsent) => Promise<void>
   readonly onStop: () => Promise<void>
 }
 
 /** Takes what is to be said: Enter sends, Shift and Enter begin a new line. What was not taken stays. */
-export const Composer = ({ draft, isAnswering, onSend, onStop }: Props) => {
-  const [text, setText] = useState(() => draftOf(draft))
+export const Composer = ({ name, isAnswering, canStop, payloadOf, onSend, onStop }: Props) => {
+  const [text, setText] = useState(() => draftOf(name))
   const [level, setLevel] = useState("")
   const input = useRef<HTMLTextAreaElement>(null)
   const keep = (value: string) => {
     setText(value)
-    keepDraft(draft, value)
+    keepDraft(name, value)
   }
-  const send = useAction(async () => {
-    const content = text.trim()
+  const typed = (): Unsent => {
     const autonomyLevel = AutonomyLevel.literals.find((each) => each === level)
+    const said = { content: text.trim(), ...(autonomyLevel !== undefined && { autonomyLevel }) }
     keep("")
+    return { key: crypto.randomUUID(), payload: payloadOf(said) }
+  }
+  const send = useAction(async (again?: Unsent) => {
+    const unsent = again ?? typed()
     try {
-      await onSend({ content, ...(autonomyLevel !== undefined && { autonomyLevel }) })
+      await onSend(unsent)
     } catch (error) {
       // Somebody may have begun to type again.
-      keep([content, input.current?.value ?? ""].filter((each) => each !== "").join("\n"))
+      keep(
+        [unsent.payload.content, input.current?.value ?? draftOf(name)]
+          .filter((each) => each !== "")
+          .join("\n")
+      )
       throw error
     }
   })
@@ -53,6 +64,11 @@ export const Composer = ({ draft, isAnswering, onSend, onStop }: Props) => {
     current.style.height = "auto"
     current.style.height = `${Math.min(current.scrollHeight + 2, 240)}px`
   }, [text])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the page before had no answer to is sent again once
+  useEffect(() => {
+    const unsent = unsentOf(name)
+    if (unsent !== undefined) send.run(unsent)
+  }, [])
   useEffect(() => {
     if (matchMedia("(pointer: fine)").matches) input.current?.focus()
   }, [])
@@ -96,7 +112,7 @@ export const Composer = ({ draft, isAnswering, onSend, onStop }: Props) => {
         </label>
         <span class="muted chat-hint">Enter sends, Shift Enter makes a new line</span>
         {isAnswering ? (
-          <Button isBusy={stop.isBusy} onClick={() => stop.run()}>
+          <Button isBusy={stop.isBusy} disabled={!canStop} onClick={() => stop.run()}>
             Stop
           </Button>
         ) : (

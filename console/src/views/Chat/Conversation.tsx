@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Conversation as Conversations } from "../../../../src/Schemas/Conversation.ts"
 import type { AgentId, ConversationId, ProjectId } from "../../../../src/Schemas/Ids.ts"
-import { call } from "../../Client.ts"
+import { call, toProblem } from "../../Client.ts"
 import { useAction } from "../../Load.ts"
 import { go, href } from "../../Router.ts"
 import { workspaceId } from "../../Session.ts"
@@ -76,14 +76,31 @@ interface Props {
 
 /** A conversation and its composer; without an id one that the first message begins. */
 export const Conversation = ({ agentId, id, onChanged, projectId }: Props) => {
-  const talk = useTalk(id, (begun) => {
+  const name = id ?? `new.${workspaceId()}`
+  const talk = useTalk(id, name, (begun) => {
     onChanged()
     if (id === undefined) go(href(["chat", begun]), { replace: true })
   })
-  const { messages, sent, turn } = talk
-  const isAnswering = turn !== undefined && !isOver(turn)
+  const { answering, messages, sent, turn } = talk
+  const isAnswering = answering !== undefined && !isOver(answering)
   const isStored = turn?.replyId !== undefined && messages.some((message) => message.id === turn.replyId)
-  const older = useAction(talk.older)
+  const replied = isStored ? turn : undefined
+  // What is said while an answer comes in does not change with each of its pieces.
+  const said = useMemo(
+    () =>
+      messages.map((message) => (
+        <Said
+          key={message.id}
+          message={message}
+          turn={message.id === replied?.replyId ? replied : undefined}
+        />
+      )),
+    [messages, replied]
+  )
+  const older = useAction(async () => {
+    heightBefore.current = box.current?.scrollHeight
+    await talk.older()
+  })
 
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
@@ -91,6 +108,15 @@ export const Conversation = ({ agentId, id, onChanged, projectId }: Props) => {
   const toEnd = useCallback(() => {
     if (box.current !== null) box.current.scrollTop = box.current.scrollHeight
   }, [])
+  const heightBefore = useRef<number | undefined>(undefined)
+  const first = messages[0]?.id
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was read stays where it is when older messages come before it
+  useLayoutEffect(() => {
+    const { current } = box
+    if (current === null || heightBefore.current === undefined) return
+    current.scrollTop += current.scrollHeight - heightBefore.current
+    heightBefore.current = undefined
+  }, [first])
   // What comes in later, such as an approval to decide, makes it longer as well.
   const inside = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
@@ -131,16 +157,14 @@ export const Conversation = ({ agentId, id, onChanged, projectId }: Props) => {
           {id === undefined && sent === undefined && (
             <p class="chat-begin muted">Say what you want to know or have done.</p>
           )}
-          {messages.map((message) => (
-            <Said key={message.id} message={message} turn={message.id === turn?.replyId ? turn : undefined} />
-          ))}
+          {said}
           {sent !== undefined && (
             <article class="chat-message chat-user">
               <header class="chat-who">You</header>
               <Words text={sent} />
             </article>
           )}
-          {turn !== undefined && !isStored && <Answering talk={talk} turn={turn} />}
+          {answering !== undefined && !isStored && <Answering talk={talk} turn={answering} />}
           {talk.isAwaited && (
             <p class="muted" aria-live="polite">
               No reply yet: it appears here when there is one.
@@ -154,21 +178,27 @@ export const Conversation = ({ agentId, id, onChanged, projectId }: Props) => {
         </Button>
       )}
       <Composer
-        draft={id ?? "new"}
+        name={name}
         isAnswering={isAnswering}
-        onSend={(said) => {
+        canStop={talk.turnId !== undefined}
+        payloadOf={(content) => ({
+          ...content,
+          workspaceId: workspaceId(),
+          ...(id !== undefined && { conversationId: id }),
+          ...(agentId !== undefined && { agentId }),
+          ...(projectId !== undefined && { projectId })
+        })}
+        onSend={(unsent) => {
           isAtEnd.current = true
-          return talk.send({
-            ...said,
-            workspaceId: workspaceId(),
-            ...(agentId !== undefined && { agentId }),
-            ...(projectId !== undefined && { projectId })
-          })
+          return talk.send(unsent)
         }}
         onStop={async () => {
           const { turnId } = talk
           if (turnId === undefined) return
-          await call((client) => client.runs.cancel({ params: { id: turnId } }))
+          await call((client) => client.runs.cancel({ params: { id: turnId } })).catch((error) => {
+            // It was faster.
+            if (toProblem(error).tag !== "RunFinished") throw error
+          })
         }}
       />
     </section>

@@ -40,6 +40,15 @@ export const sending: Turn = {
 
 export const isOver = ({ phase }: Turn): boolean => phase === "done" || phase === "failed"
 
+/**
+ * Whether the answer to a message (undefined: not told yet) is what comes behind this one, the last that is stored: neither
+ * is there a reply already, nor has somebody said something since.
+ */
+export const isLatest = (
+  last: { readonly id: string; readonly role: "USER" | "ASSISTANT" } | undefined,
+  answered: string | undefined
+): boolean => last?.role === "USER" && (answered === undefined || answered === last.id)
+
 const withText = (parts: ReadonlyArray<Part>, delta: string): ReadonlyArray<Part> => {
   const last = parts.at(-1)
   if (last?.type !== "text") return delta === "" ? parts : [...parts, { type: "text", text: delta }]

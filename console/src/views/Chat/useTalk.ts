@@ -1,11 +1,11 @@
-import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks"
-import type { Conversation, SendMessage } from "../../../../src/Schemas/Conversation.ts"
+import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks"
+import type { Conversation } from "../../../../src/Schemas/Conversation.ts"
 import type { ConversationId, MessageId, RunId } from "../../../../src/Schemas/Ids.ts"
-import { call, newKey, type Problem, toProblem } from "../../Client.ts"
+import { call, type Problem, toProblem } from "../../Client.ts"
 import { type Followed, followAnswer, followRun, type NumberedEvent } from "../../Events.ts"
 import { useLoad } from "../../Load.ts"
-import { keepTurn, turnOf } from "./Kept.ts"
-import { next, sending, type Turn } from "./Turn.ts"
+import { keepTurn, keepUnsent, turnOf, type Unsent } from "./Kept.ts"
+import { isLatest, next, sending, type Turn } from "./Turn.ts"
 
 type Message = Conversation["messages"][number]
 
@@ -23,6 +23,9 @@ export interface Talk {
   readonly sent: string | undefined
   /** Whether somebody else's request is being answered, as far as one can tell. */
   readonly isAwaited: boolean
+  /** The answer to what was said last, unless it is among the messages already. */
+  readonly answering: Turn | undefined
+  /** The latest turn that was followed here, be it over. */
   readonly turn: Turn | undefined
   readonly turnId: RunId | undefined
   /** Whether there are messages before the first. */
@@ -33,7 +36,7 @@ export interface Talk {
   /** Why nothing comes in just now; it is taken up again by itself. */
   readonly lost: Problem | undefined
   /** Rejects with why the message was not taken, which leaves nothing behind. */
-  readonly send: (message: Omit<SendMessage, "conversationId">) => Promise<void>
+  readonly send: (unsent: Unsent) => Promise<void>
   readonly reload: () => void
 }
 
@@ -45,18 +48,24 @@ const isUnanswered = ({ tag }: Problem): boolean =>
 
 /**
  * A conversation, and the answer that is under way in it: streamed, taken up again after a reload, over nodes that go
- * and streams that break. `undefined` is one that is still to be begun, by the first message.
+ * and streams that break. `undefined` is one that is still to be begun, by the first message; `name` is what is kept of
+ * either in this window is called.
  */
-export const useTalk = (id: ConversationId | undefined, onBegun: (id: ConversationId) => void): Talk => {
+export const useTalk = (
+  id: ConversationId | undefined,
+  name: string,
+  onBegun: (id: ConversationId) => void
+): Talk => {
   const [turn, setTurn] = useState<Turn>()
   const [turnId, setTurnId] = useState<RunId>()
   const [sent, setSent] = useState<string>()
   const [lost, setLost] = useState<Problem>()
   const [sentId, setSentId] = useState<MessageId>()
   const known = useRef<ReadonlyArray<Message>>([])
-  const [, redraw] = useReducer((drawn: number) => drawn + 1, 0)
+  const [drawn, redraw] = useReducer((drawn: number) => drawn + 1, 0)
   const [isFirst, setFirst] = useState(false)
   const stop = useRef(() => {})
+  const isLeft = useRef(false)
 
   const read = (signal: AbortSignal) =>
     id === undefined
@@ -70,10 +79,15 @@ export const useTalk = (id: ConversationId | undefined, onBegun: (id: Conversati
     every: isAwaited ? lookMillis : undefined
   })
   const last = data?.messages.at(-1)
+  const stored = [...known.current, ...(data?.messages ?? [])]
+  const isKnown = stored.some((message) => message.id === sentId)
+  const isSent = sent !== undefined && !isKnown
+  const answering = isSent || isLatest(last, sentId) ? turn : undefined
+  const isAnswering = answering !== undefined
   useEffect(() => {
     const isRecent = last !== undefined && last.createdAt.getTime() > Date.now() - awaitedMillis
-    setAwaited(last?.role === "USER" && isRecent && turn === undefined)
-  }, [last, turn])
+    setAwaited(last?.role === "USER" && isRecent && !isAnswering)
+  }, [last, isAnswering])
 
   const follow = useCallback(
     (begin: (followed: Followed) => () => void): Promise<boolean> =>
@@ -93,12 +107,14 @@ export const useTalk = (id: ConversationId | undefined, onBegun: (id: Conversati
               keepTurn(event.data.conversationId, event.data.turnId)
               setTurnId(event.data.turnId)
               setSentId(event.data.messageId)
-              onBegun(event.data.conversationId)
             }
             if (!isBegun) {
               isBegun = true
               resolve(true)
             }
+            // Who has gone elsewhere finds it by its turn, and is not led back.
+            if (isLeft.current) return end()
+            if (event.event === "conversation") onBegun(event.data.conversationId)
             state = next(state, event)
             frame ??= requestAnimationFrame(draw)
           },
@@ -118,44 +134,62 @@ export const useTalk = (id: ConversationId | undefined, onBegun: (id: Conversati
     [reload, onBegun]
   )
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is taken up when it is opened, and not again
-  useEffect(() => {
+  const takeUp = useCallback(() => {
     const latest = id === undefined ? undefined : turnOf(id)
     setTurnId(latest)
-    if (latest !== undefined) follow((followed) => followRun(latest, followed))
-    return () => stop.current()
+    if (latest === undefined) reload()
+    else follow((followed) => followRun(latest, followed))
+  }, [id, follow, reload])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is taken up when it is opened, and not again
+  useEffect(() => {
+    if (id !== undefined && turnOf(id) !== undefined) takeUp()
+    return () => {
+      isLeft.current = true
+      stop.current()
+    }
   }, [])
 
   const send = useCallback(
-    async (message: Omit<SendMessage, "conversationId">) => {
-      const key = newKey()
-      const payload = { ...message, ...(id !== undefined && { conversationId: id }) }
-      setSent(message.content)
+    async (unsent: Unsent) => {
+      const { key, payload } = unsent
+      keepUnsent(name, unsent)
+      stop.current()
+      setSent(payload.content)
       setSentId(undefined)
+      setTurnId(undefined)
+      setTurn(sending)
       for (let tried = 1; ; tried++) {
         try {
-          const { body } = await call((client) => client.chat.send({ payload }), undefined, key)
-          if (await follow((followed) => followAnswer(body, followed))) return
-          throw toProblem(undefined)
+          const headers = { "idempotency-key": key }
+          const { body } = await call((client) => client.chat.send({ payload }), undefined, headers)
+          if (!(await follow((followed) => followAnswer(body, followed)))) throw toProblem(undefined)
+          keepUnsent(name, undefined)
+          return
         } catch (error) {
           const failed = toProblem(error)
           if (!isUnanswered(failed) || tried === mostTries) {
+            keepUnsent(name, undefined)
             setSent(undefined)
             setTurn(undefined)
+            if (failed.tag === "ConversationBusy") takeUp()
             throw failed
           }
           await pause(firstPause * 2 ** tried)
         }
       }
     },
-    [id, follow]
+    [name, follow, takeUp]
   )
 
   // The newest are contiguous to the end: what was known and is not among them comes before.
-  const newest = data?.messages ?? []
-  const ids = new Set(newest.map((message) => message.id))
-  const messages = [...known.current.filter((message) => !ids.has(message.id)), ...newest]
-  known.current = messages
+  // biome-ignore lint/correctness/useExhaustiveDependencies: older ones are drawn when they have come
+  const messages = useMemo(() => {
+    const newest = data?.messages ?? []
+    const ids = new Set(newest.map((message) => message.id))
+    known.current = [...known.current.filter((message) => !ids.has(message.id)), ...newest]
+    return known.current
+  }, [data, drawn])
   const hasOlder = !isFirst && messages.length >= pageSize
   const older = async () => {
     const oldest = messages[0]?.id as MessageId | undefined
@@ -172,8 +206,9 @@ export const useTalk = (id: ConversationId | undefined, onBegun: (id: Conversati
   return {
     conversation: data,
     messages,
-    sent: sentId !== undefined && ids.has(sentId) ? undefined : sent,
+    sent: isSent ? sent : undefined,
     isAwaited,
+    answering,
     turn,
     turnId,
     hasOlder,
