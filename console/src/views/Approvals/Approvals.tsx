@@ -14,7 +14,8 @@ import { Empty, Loading, Page } from "../../ui/Page.tsx"
 import { LongText } from "../../ui/Text.tsx"
 import { Age } from "../../ui/Time.tsx"
 import { visible } from "../../ui/Visible.ts"
-import { goneOf, keys, neighbourOf, selectedOf, whichKey } from "./Inbox.ts"
+import { goneOf, neighbourOf, selectedOf } from "./Inbox.ts"
+import { keys, whichKey } from "./Keys.ts"
 import "./Approvals.css"
 
 const lookMillis = 2_500

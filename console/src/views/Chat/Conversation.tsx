@@ -81,21 +81,13 @@ export const Conversation = ({ agentId, id, onChanged, projectId }: Props) => {
     onChanged()
     if (id === undefined) go(href(["chat", begun]), { replace: true })
   })
-  const { answering, messages, sent, turn } = talk
+  const { answering, messages, sent, turns } = talk
   const isAnswering = answering !== undefined && !isOver(answering)
-  const isStored = turn?.replyId !== undefined && messages.some((message) => message.id === turn.replyId)
-  const replied = isStored ? turn : undefined
+  const isStored = answering?.replyId !== undefined && messages.some(({ id }) => id === answering.replyId)
   // What is said while an answer comes in does not change with each of its pieces.
   const said = useMemo(
-    () =>
-      messages.map((message) => (
-        <Said
-          key={message.id}
-          message={message}
-          turn={message.id === replied?.replyId ? replied : undefined}
-        />
-      )),
-    [messages, replied]
+    () => messages.map((message) => <Said key={message.id} message={message} turn={turns.get(message.id)} />),
+    [messages, turns]
   )
   const older = useAction(async () => {
     heightBefore.current = box.current?.scrollHeight
@@ -126,7 +118,7 @@ export const Conversation = ({ agentId, id, onChanged, projectId }: Props) => {
     for (const seen of [box.current, inside.current]) if (seen !== null) observer.observe(seen)
     return () => observer.disconnect()
   }, [toEnd])
-  const isEnded = turn !== undefined && isOver(turn)
+  const isEnded = answering !== undefined && isOver(answering)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list of conversations changes when an answer ends
   useEffect(() => {
     if (isEnded) onChanged()

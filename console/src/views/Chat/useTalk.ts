@@ -25,8 +25,8 @@ export interface Talk {
   readonly isAwaited: boolean
   /** The answer to what was said last, unless it is among the messages already. */
   readonly answering: Turn | undefined
-  /** The latest turn that was followed here, be it over. */
-  readonly turn: Turn | undefined
+  /** The turns that were followed to their ends here, by the replies that they led to. */
+  readonly turns: ReadonlyMap<string, Turn>
   readonly turnId: RunId | undefined
   /** Whether there are messages before the first. */
   readonly hasOlder: boolean
@@ -64,6 +64,7 @@ export const useTalk = (
   const known = useRef<ReadonlyArray<Message>>([])
   const [drawn, redraw] = useReducer((drawn: number) => drawn + 1, 0)
   const [isFirst, setFirst] = useState(false)
+  const turns = useRef<ReadonlyMap<string, Turn>>(new Map())
   const stop = useRef(() => {})
   const isLeft = useRef(false)
 
@@ -116,6 +117,8 @@ export const useTalk = (
             if (isLeft.current) return end()
             if (event.event === "conversation") onBegun(event.data.conversationId)
             state = next(state, event)
+            const { replyId } = state
+            if (replyId !== undefined) turns.current = new Map([...turns.current, [replyId, state]])
             frame ??= requestAnimationFrame(draw)
           },
           onEnd: () => {
@@ -209,7 +212,7 @@ export const useTalk = (
     sent: isSent ? sent : undefined,
     isAwaited,
     answering,
-    turn,
+    turns: turns.current,
     turnId,
     hasOlder,
     older,
