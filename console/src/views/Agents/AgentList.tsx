@@ -133,7 +133,7 @@ const Row = ({ agent }: { readonly agent: Agent }) => {
           </>
         )}
       </td>
-      <td>
+      <td data-label="Connectors: ">
         {problem !== undefined && <span class="muted">{problem.message}</span>}
         {data !== undefined &&
           (connectors === null || connectors === undefined
@@ -142,7 +142,7 @@ const Row = ({ agent }: { readonly agent: Agent }) => {
               ? "None"
               : `${connectors.length} of them`)}
       </td>
-      <td>
+      <td data-label="Autonomy: ">
         {data === undefined ? (
           ""
         ) : data.autonomyLevel === null ? (
