@@ -143,9 +143,14 @@ const Row = ({ rule, number, isLast, list, hint, sentence, onChange, onMove, onR
           </Button>
         </span>
       </div>
-      <p id={id} class={sentence === undefined ? "field-hint" : "field-problem"}>
-        {sentence ?? hint}
-      </p>
+      <div id={id}>
+        <p class="field-hint">{hint}</p>
+        {sentence !== undefined && (
+          <p class="field-problem" role="alert">
+            {sentence}
+          </p>
+        )}
+      </div>
     </>
   )
 }
