@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import type { RunId } from "../../../../src/Schemas/Ids.ts"
 import { isTerminal } from "../../../../src/Schemas/Run.ts"
 import { firstLine } from "../../Format.ts"
@@ -58,7 +58,9 @@ const Found = ({ state, read }: { readonly state: RunState; readonly read: Read 
   const { live, lost, problem, reload } = state
   const { approvals, run, timeline, usage } = read
   const isOver = isTerminal(run.status)
-  useEffect(focusHeading, [])
+  const [said, setSaid] = useState("")
+  // What was decided about is gone, and the focus with it.
+  useEffect(focusHeading, [approvals.length])
   return (
     <Page
       title={firstLine(run.prompt, titleLength) || "Run"}
@@ -77,6 +79,7 @@ const Found = ({ state, read }: { readonly state: RunState; readonly read: Read 
         <RunFacts run={run} usage={usage} />
         <div class="run-told" role="status">
           {lost !== undefined && problem === undefined && !isOver && <span class="muted">Reconnecting…</span>}
+          {said !== "" && <span>{said}</span>}
         </div>
         {problem !== undefined && (
           <Notice kind="warn">{problem.message} What is shown may be old; it is tried again.</Notice>
@@ -86,7 +89,14 @@ const Found = ({ state, read }: { readonly state: RunState; readonly read: Read 
           <Section title="Waiting for approval">
             <div class="stack">
               {approvals.map((approval) => (
-                <ApprovalCard key={approval.id} approval={approval} onDecided={reload} />
+                <ApprovalCard
+                  key={approval.id}
+                  approval={approval}
+                  onDecided={(sentence) => {
+                    setSaid(sentence)
+                    reload()
+                  }}
+                />
               ))}
             </div>
           </Section>
