@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { WorkspaceView } from "../../src/Schemas/Workspace.ts"
-import { call, whenUnauthenticated } from "./Client.ts"
+import { call, toProblem, whenUnauthenticated } from "./Client.ts"
 import { go, href, route } from "./Router.ts"
 
 type Workspace = typeof WorkspaceView.Type
@@ -54,6 +54,22 @@ whenUnauthenticated(toSignIn)
 export const signIn = async (token: string): Promise<void> => {
   await call((client) => client.session.start(), undefined, { authorization: `Bearer ${token}` })
   await loadWorkspaces()
+}
+
+/** Begins a session with the code of a link, which works once. */
+export const signInByLink = async (code: string): Promise<void> => {
+  await call((client) => client.session.startByLink({ payload: { code } }))
+  await loadWorkspaces()
+}
+
+/** Who is signed in already; undefined: nobody is. */
+export const signedInAs = async (): Promise<string | undefined> => {
+  try {
+    return (await call((client) => client.session.get())).data.email
+  } catch (error) {
+    if (toProblem(error).tag === "Unauthenticated") return undefined
+    throw error
+  }
 }
 
 /** Ends the session. What was typed and not sent goes with it. */

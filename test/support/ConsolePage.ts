@@ -1,5 +1,4 @@
 import { assert } from "@effect/vitest"
-import type { Page } from "playwright-core"
 import { browser } from "./Browser.ts"
 
 /** Only ends what hangs. */
@@ -57,15 +56,7 @@ export const openConsole = async (
 
 export type Console = Awaited<ReturnType<typeof openConsole>>
 
-/** Signs in as a person does: the first field takes the token, and Enter signs in. */
-export const signIn = async (page: Page, token: string): Promise<void> => {
-  await page.goto("/")
-  await page.locator("input").first().fill(token)
-  await page.keyboard.press("Enter")
-  await page.getByRole("navigation", { name: "Views" }).waitFor({ state: "attached" })
-}
-
-/** The same by the API: for tests of what comes behind. */
+/** Signs in by the API: for tests of what comes behind. */
 export const signedIn = async ({ context }: Console, token: string): Promise<void> => {
   const answer = await context.request.post("/api/session", { headers: { authorization: `Bearer ${token}` } })
   assert.strictEqual(answer.status(), 201)

@@ -92,8 +92,11 @@ export const Members = () => {
   const workspace = workspaceId()
   const [leaving, setLeaving] = useState<Member>()
   const { data, isLoading, problem, reload } = useLoad(workspace, async (signal) => {
-    const members = await call((client) => client.workspaces.members({ params: { id: workspace } }), signal)
-    return { members: members.data, self: "" }
+    const [members, session] = await Promise.all([
+      call((client) => client.workspaces.members({ params: { id: workspace } }), signal),
+      call((client) => client.session.get(), signal)
+    ])
+    return { members: members.data, self: session.data.userId }
   })
   return (
     <Section title="Members">
