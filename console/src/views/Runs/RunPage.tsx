@@ -59,7 +59,7 @@ const Found = ({ state, read }: { readonly state: RunState; readonly read: Read 
   const { approvals, run, timeline, usage } = read
   const isOver = isTerminal(run.status)
   const [said, setSaid] = useState("")
-  // What was decided about is gone, and the focus with it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was decided about is gone, and the focus with it
   useEffect(focusHeading, [approvals.length])
   return (
     <Page
