@@ -1,17 +1,18 @@
 import { useEffect, useRef, useState } from "preact/hooks"
 
-/** Tells whether an element has come into view: what is only then worth loading. */
+/** Whether an element is in view, and whether it has ever been: what is only then worth loading, and again. */
 export const useSeen = <E extends Element>() => {
   const ref = useRef<E>(null)
-  const [isSeen, setSeen] = useState(false)
+  const [state, setState] = useState({ isSeen: false, isInView: false })
   useEffect(() => {
     const element = ref.current
-    if (element === null || isSeen) return
+    if (element === null) return
     const observer = new IntersectionObserver((entries) => {
-      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true)
+      const isInView = entries.at(-1)?.isIntersecting === true
+      setState(({ isSeen }) => ({ isSeen: isSeen || isInView, isInView }))
     })
     observer.observe(element)
     return () => observer.disconnect()
-  }, [isSeen])
-  return { ref, isSeen }
+  }, [])
+  return { ref, ...state }
 }

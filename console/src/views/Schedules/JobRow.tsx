@@ -14,8 +14,8 @@ import { clockText, hereText, ownZone } from "./Zones.ts"
 const most = 30
 const everyMillis = 20_000
 
-/** What the row of a job tells beside the job: read once the row is seen. */
-const useGlance = (job: CronJob, isSeen: boolean) => {
+/** What the row of a job tells beside the job: read once the row is seen, and again while it is. */
+const useGlance = (job: CronJob, isSeen: boolean, isInView: boolean) => {
   const { data, problem } = useLoad(
     `${job.id} ${job.schedule} ${job.timezone} ${job.isActive} ${isSeen}`,
     async (signal) => {
@@ -37,15 +37,15 @@ const useGlance = (job: CronJob, isSeen: boolean) => {
         next: next.data[0]
       }
     },
-    { every: everyMillis }
+    { every: isInView ? everyMillis : undefined }
   )
   return { glance: data, problem }
 }
 
 /** A cron job in the list. */
 export const JobRow = ({ job, onChange }: { readonly job: CronJob; readonly onChange: () => void }) => {
-  const { isSeen, ref } = useSeen<HTMLTableRowElement>()
-  const { glance, problem } = useGlance(job, isSeen)
+  const { isInView, isSeen, ref } = useSeen<HTMLTableRowElement>()
+  const { glance, problem } = useGlance(job, isSeen, isInView)
   const newest = glance?.fires[0]
   const means = words(job.schedule)
   const own = ownZone()
