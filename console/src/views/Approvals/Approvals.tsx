@@ -194,6 +194,7 @@ const Approvals = () => {
           <p>A tool call that needs a person appears here by itself, whoever asked for it.</p>
         </Empty>
       )}
+      {waiting.length > 0 && <h2 class="visually-hidden">Waiting tool calls</h2>}
       <ul
         class="approvals-list"
         ref={list}
