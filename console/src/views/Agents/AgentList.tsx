@@ -115,7 +115,9 @@ const Row = ({ agent }: { readonly agent: Agent }) => {
   return (
     <tr ref={ref}>
       <td class="agents-name">
-        <a href={href(["agents", id])}>{agent.name}</a>
+        <a href={href(["agents", id])} title={agent.name}>
+          {agent.name}
+        </a>
         <div class="muted">{firstLine(agent.description ?? "", described)}</div>
       </td>
       <td>
@@ -151,7 +153,7 @@ const Row = ({ agent }: { readonly agent: Agent }) => {
           levels[data.autonomyLevel]
         )}
       </td>
-      <td class="muted">
+      <td class="muted agents-age">
         <Age at={agent.updatedAt} />
       </td>
     </tr>

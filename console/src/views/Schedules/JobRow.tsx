@@ -52,10 +52,12 @@ export const JobRow = ({ job, onChange }: { readonly job: CronJob; readonly onCh
   return (
     <tr ref={ref} class="schedules-row">
       <td class="schedules-name">
-        <a href={href(["schedules", job.id])}>{job.name}</a>
+        <a href={href(["schedules", job.id])} title={job.name}>
+          {job.name}
+        </a>
         <div class="muted">{job.agent?.name ?? "Workspace default"}</div>
       </td>
-      <td>
+      <td class="schedules-when">
         <code>{job.schedule}</code>
         <div class="muted">
           {means === undefined ? "" : `${means} · `}
