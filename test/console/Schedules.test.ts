@@ -78,6 +78,15 @@ describe("the clock of a zone", () => {
     expect(Zones.clockText(new Date("2026-12-01T00:00:00Z"), "UTC")).toBe("Tue 2026-12-01 00:00 UTC")
   })
 
+  it("names the day on one's own clock only where it is another", () => {
+    expect(Zones.dayAndTime(at, "Europe/Berlin")).toBe("Wed 2026-07-01 09:00")
+    expect(Zones.hereText(at, "Europe/Berlin", "UTC")).toBe("07:00 UTC")
+    expect(Zones.hereText(at, "Asia/Tokyo", "America/Los_Angeles")).toBe("00:00 UTC-7")
+    expect(Zones.hereText(new Date("2026-07-01T05:00:00Z"), "Asia/Tokyo", "America/Los_Angeles")).toBe(
+      "Tue 2026-06-30 22:00 UTC-7"
+    )
+  })
+
   it("shows UTC where the zone is not known here", () => {
     expect(Zones.isKnownZone("Atlantis/Capital")).toBe(false)
     expect(Zones.clockText(at, "Atlantis/Capital")).toBe("Wed 2026-07-01 07:00 UTC")

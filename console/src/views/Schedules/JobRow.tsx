@@ -9,7 +9,7 @@ import { kindOf, shortWord } from "./Slots.ts"
 import { ShortStrip } from "./Strip.tsx"
 import { Switch } from "./Switch.tsx"
 import { words } from "./Words.ts"
-import { clockText, hereText, ownZone } from "./Zones.ts"
+import { dayAndTime, hereText, ownZone } from "./Zones.ts"
 
 const most = 30
 const everyMillis = 20_000
@@ -68,7 +68,7 @@ export const JobRow = ({ job, onChange }: { readonly job: CronJob; readonly onCh
         {!job.isActive && <span class="muted">Switched off</span>}
         {job.isActive && glance?.next !== undefined && (
           <>
-            <div class="number">{clockText(glance.next, job.timezone)}</div>
+            <div class="number">{dayAndTime(glance.next, job.timezone)}</div>
             {own !== job.timezone && (
               <div class="muted number">{hereText(glance.next, job.timezone)} here</div>
             )}

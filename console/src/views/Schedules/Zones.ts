@@ -58,6 +58,12 @@ export const clockText = (at: Date, timeZone: string): string => {
   return `${date} ${time} ${offset}`
 }
 
+/** The same beside the name of the zone. */
+export const dayAndTime = (at: Date, timeZone: string): string => {
+  const { date, time } = clock(at, timeZone)
+  return `${date} ${time}`
+}
+
 /** What one's own clock shows at an instant of which that of another zone is known: the date only where it is another. */
 export const hereText = (at: Date, timeZone: string, own = ownZone()): string => {
   const here = clock(at, own)
