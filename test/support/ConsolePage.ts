@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { browser } from "./Browser.ts"
 
 /** Only ends what hangs. */
-const limitMillis = 15_000
+const limitMillis = 240_000
 
 export const schemes = ["light", "dark"] as const
 export type Scheme = (typeof schemes)[number]
