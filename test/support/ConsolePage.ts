@@ -7,9 +7,9 @@ const limitMillis = 240_000
 export const schemes = ["light", "dark"] as const
 export type Scheme = (typeof schemes)[number]
 
-/** What a browser writes of every answer that is not a success: the page says it better. */
+/** What a browser writes of every answer that is no success or breaks off: the page says it better. */
 const isOfAnswer = (text: string): boolean =>
-  text.startsWith("Failed to load resource: the server responded with")
+  /^Failed to load resource: (the server responded with|net::ERR_INCOMPLETE_CHUNKED_ENCODING)/u.test(text)
 
 /** A browser of its own at the console, in which nobody is signed in. Everything that ought not to happen there is kept. */
 export const openConsole = async (
