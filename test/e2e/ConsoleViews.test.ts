@@ -6,6 +6,7 @@ import { browser } from "../support/Browser.ts"
 import { fillConsole } from "../support/ConsoleFilled.ts"
 import { type Console, openConsole, schemes, signedIn } from "../support/ConsolePage.ts"
 import { makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import { until } from "../support/Until.ts"
 
 const title = "the views of the console"
 const missing = typeof browser === "string" ? `${title} (skipped: no Chromium: ${browser})` : undefined
@@ -125,10 +126,8 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
         await console.page.goto("about:blank")
         await console.view(address())
         await console.page.locator("main").getByText(shows).first().waitFor({ state: "attached" })
-        await console.page
-          .locator(".loading")
-          .waitFor({ state: "detached" })
-          .catch(() => {})
+        const loading = console.page.getByRole("status", { name: "Loading" })
+        await until(async () => (await loading.count()) === 0, "everything is loaded")
         await act?.(console)
         await look(console, name, scheme)
       }

@@ -73,7 +73,7 @@ export const AgentList = () => {
         </Empty>
       )}
       {rows.length > 0 && (
-        <div class="stack agents-list">
+        <div class="stack">
           {rows.length > 8 && (
             <div class="agents-find">
               <TextField
@@ -84,7 +84,11 @@ export const AgentList = () => {
               />
             </div>
           )}
-          <Table label="Agents" columns={["Name", "State", "Model", "Connectors", "Autonomy", "Changed"]}>
+          <Table
+            stacks
+            label="Agents"
+            columns={["Name", "State", "Model", "Connectors", "Autonomy", "Changed"]}
+          >
             {found.map((agent) => (
               <Row key={agent.id} agent={agent} />
             ))}

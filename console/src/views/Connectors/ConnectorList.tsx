@@ -34,7 +34,7 @@ const Row = ({ connector }: { readonly connector: Connector }) => (
       <State status={connector.status} />
     </td>
     <td>{connector.type ?? connector.providerId}</td>
-    <td>{connector.hasCredential ? "Set" : <span class="muted">None</span>}</td>
+    <td data-label="Secret">{connector.hasCredential ? "Set" : <span class="muted">None</span>}</td>
     <td>
       <Age at={connector.createdAt} />
     </td>
@@ -67,7 +67,7 @@ export const ConnectorList = () => {
         </Empty>
       )}
       {data !== undefined && data.data.length > 0 && (
-        <Table label="Connectors" columns={["Name", "State", "Kind", "Secret", "Made"]}>
+        <Table stacks label="Connectors" columns={["Name", "State", "Kind", "Secret", "Made"]}>
           {data.data.map((connector) => (
             <Row key={connector.id} connector={connector} />
           ))}

@@ -111,8 +111,8 @@ const Row = ({ isBusy, isDefault, onAsk, onDefault, providerKey: key }: RowProps
     <td>
       {key.provider} / <code>{key.model}</code>
     </td>
-    <td>{key.hasApiKey ? "Set" : <span class="muted">None</span>}</td>
-    <td>{priced(key)}</td>
+    <td data-label="API key">{key.hasApiKey ? "Set" : <span class="muted">None</span>}</td>
+    <td data-label="Price per million">{priced(key)}</td>
     <td>
       <Age at={key.createdAt} />
     </td>
@@ -186,6 +186,7 @@ const Models = () => {
         )}
         {keys.length > 0 && (
           <Table
+            stacks
             label="Provider keys"
             columns={["Name", "Model", "API key", "Price per million", "Made", ""]}
           >

@@ -79,6 +79,7 @@ export const JobList = () => {
             </div>
           )}
           <Table
+            stacks
             label="Schedules"
             columns={["Name", "Schedule", "Next", "Last slots", <span key="on">On</span>]}
           >

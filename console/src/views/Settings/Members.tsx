@@ -104,7 +104,7 @@ export const Members = () => {
         <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={2} />}
         {data !== undefined && (
-          <Table label="Members" columns={["E-mail", "Role", "Since", ""]}>
+          <Table stacks label="Members" columns={["E-mail", "Role", "Since", ""]}>
             {data.members.map((member) => {
               const isSelf = member.userId === data.self
               return (

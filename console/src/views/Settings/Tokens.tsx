@@ -101,14 +101,14 @@ export const Tokens = () => {
         <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={2} />}
         {data !== undefined && (
-          <Table label="Tokens" columns={["Name", "Made", "Ends", ""]}>
+          <Table stacks label="Tokens" columns={["Name", "Made", "Ends", ""]}>
             {data.data.map((token) => (
               <tr key={token.id}>
                 <td>{token.name}</td>
                 <td>
                   <Age at={token.createdAt} />
                 </td>
-                <td>{token.expiresAt === null ? "Never" : <Age at={token.expiresAt} />}</td>
+                <td data-label="Ends">{token.expiresAt === null ? "Never" : <Age at={token.expiresAt} />}</td>
                 <td>
                   <Button kind="danger" onClick={() => setLeaving(token)}>
                     Revoke<span class="visually-hidden"> {token.name}</span>

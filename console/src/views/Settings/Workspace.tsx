@@ -56,7 +56,7 @@ const Projects = () => {
           <p class="muted">None yet. Agents, runs, schedules and memory can be narrowed to one.</p>
         )}
         {data !== undefined && data.data.length > 0 && (
-          <Table label="Projects" columns={["Name", "Id", "Made"]}>
+          <Table stacks label="Projects" columns={["Name", "Id", "Made"]}>
             {data.data.map((project) => (
               <tr key={project.id}>
                 <td>{project.name}</td>

@@ -53,14 +53,16 @@ const Row = ({ delivery, onSent }: { readonly delivery: WebhookDelivery; readonl
           {word}
         </Badge>
       </td>
-      <td class="number">{delivery.attempts}</td>
+      <td class="number" data-label="Attempts">
+        {delivery.attempts}
+      </td>
       <td>
         <Last delivery={delivery} />
       </td>
-      <td>
+      <td data-label="Next">
         <Age at={delivery.nextAttemptAt} />
       </td>
-      <td>
+      <td data-label="Made">
         <Age at={delivery.createdAt} />
       </td>
       <td>
@@ -120,6 +122,7 @@ export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly sta
       )}
       {rows.length > 0 && (
         <Table
+          stacks
           label="Deliveries"
           columns={["Event", "State", "Attempts", "Last attempt", "Next", "Made", ""]}
         >
