@@ -22,7 +22,7 @@ export const autonomyWords: Readonly<Record<AutonomyLevel, string>> = {
 }
 
 const levels = [
-  { value: "", label: "Not said here" },
+  { value: "", label: "Not set here" },
   ...AutonomyLevel.literals.map((value) => ({ value, label: autonomyWords[value] }))
 ]
 

@@ -71,7 +71,7 @@ const Said = ({ policy, what }: { readonly policy: Policy; readonly what: string
     <div class="panel stack">
       <Facts
         facts={[
-          ["Autonomy", autonomyLevel === null ? "Not said here" : autonomyWords[autonomyLevel]],
+          ["Autonomy", autonomyLevel === null ? "Not set here" : autonomyWords[autonomyLevel]],
           ["Connectors", connectorIds === null ? "All" : <Connectors key="connectors" ids={connectorIds} />],
           ["Steps, at most", maxSteps ?? "As the service has it"],
           ["Working seconds, at most", maxSeconds ?? "As the service has it"]

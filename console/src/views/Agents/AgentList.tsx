@@ -87,7 +87,7 @@ export const AgentList = () => {
           <Table
             stacks
             label="Agents"
-            columns={["Name", "State", "Model", "Connectors", "Autonomy", "Changed"]}
+            columns={["Name", "State", "Model", "Connectors", "Autonomy", "Updated"]}
           >
             {found.map((agent) => (
               <Row key={agent.id} agent={agent} />
@@ -152,7 +152,7 @@ const Row = ({ agent }: { readonly agent: Agent }) => {
         {data === undefined ? (
           ""
         ) : data.autonomyLevel === null ? (
-          <span class="muted">Not said</span>
+          <span class="muted">Not set</span>
         ) : (
           levels[data.autonomyLevel]
         )}

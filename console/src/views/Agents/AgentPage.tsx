@@ -53,7 +53,7 @@ export const AgentPage = ({ id }: { readonly id: AgentId }) => {
         </Notice>
       )}
       <div class="agents-two">
-        <Section title="What it is told">
+        <Section title="System prompt">
           <div class="panel">
             {data.systemPrompt === null || data.systemPrompt === "" ? (
               <p class="muted">Nothing: it has no system prompt.</p>
@@ -62,7 +62,7 @@ export const AgentPage = ({ id }: { readonly id: AgentId }) => {
             )}
           </div>
         </Section>
-        <Section title="What it is">
+        <Section title="Details">
           <div class="panel">
             <About agent={data} />
           </div>
@@ -95,8 +95,8 @@ const About = ({ agent }: { readonly agent: Agent }) => {
         ["Model", providerKey === null ? "Workspace default" : providerKey.model],
         ["Provider key", providerKey === null ? "–" : `${providerKey.name} (${providerKey.provider})`],
         ["Project", projectId === null ? "None" : (data ?? projectId)],
-        ["Made", <Age key="made" at={agent.createdAt} />],
-        ["Changed", <Age key="changed" at={agent.updatedAt} />],
+        ["Created", <Age key="made" at={agent.createdAt} />],
+        ["Updated", <Age key="changed" at={agent.updatedAt} />],
         ["Id", <Id key="id" id={agent.id} />]
       ]}
     />
@@ -120,7 +120,7 @@ const LastRuns = ({ id }: { readonly id: AgentId }) => {
       {data === undefined && <ProblemNotice problem={problem} onRetry={reload} />}
       {data?.data.length === 0 && <p class="panel muted">It has had no task yet.</p>}
       {data !== undefined && data.data.length > 0 && (
-        <Table label="Last runs" columns={["Task", "State", "Begun"]}>
+        <Table label="Last runs" columns={["Task", "State", "Started"]}>
           {data.data.map((run) => (
             <tr key={run.id}>
               <td class="agents-task">

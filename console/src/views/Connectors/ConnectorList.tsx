@@ -67,7 +67,7 @@ export const ConnectorList = () => {
         </Empty>
       )}
       {data !== undefined && data.data.length > 0 && (
-        <Table stacks label="Connectors" columns={["Name", "State", "Kind", "Secret", "Made"]}>
+        <Table stacks label="Connectors" columns={["Name", "State", "Kind", "Secret", "Created"]}>
           {data.data.map((connector) => (
             <Row key={connector.id} connector={connector} />
           ))}

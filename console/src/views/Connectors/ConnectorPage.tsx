@@ -126,7 +126,7 @@ export const ConnectorPage = ({ id }: { readonly id: ConnectorId }) => {
               ["Protocol", health.protocolVersion ?? "Not known yet"],
               ["Secret", connector.hasCredential ? "Set, not shown" : "None"],
               ["Scopes", connector.grantedScopes.length === 0 ? "None" : connector.grantedScopes.join(", ")],
-              ["Made", <Age key="made" at={connector.createdAt} />]
+              ["Created", <Age key="made" at={connector.createdAt} />]
             ]}
           />
         </div>

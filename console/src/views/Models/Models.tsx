@@ -188,7 +188,7 @@ const Models = () => {
           <Table
             stacks
             label="Provider keys"
-            columns={["Name", "Model", "API key", "Price per million", "Made", ""]}
+            columns={["Name", "Model", "API key", "Price per million", "Created", ""]}
           >
             {keys.map((key) => (
               <Row

@@ -109,7 +109,7 @@ export const NewKey = ({ onClose, onMade }: Props) => {
               onText={(baseUrl) => set({ baseUrl })}
             />
             <TextField
-              label="Most tokens of an answer"
+              label="Max output tokens"
               name="maxOutputTokens"
               type="number"
               min={1}

@@ -51,8 +51,8 @@ export const RunFacts = ({
   const cached = usage?.cachedInputTokens ?? 0
   const facts: ReadonlyArray<Fact | undefined> = [
     run.runAt === null ? undefined : ["Begins", <Moment key="begins" at={run.runAt} />],
-    ["Took", <Took key="took" run={run} />],
-    ["Made", <Age key="made" at={run.createdAt} />],
+    ["Duration", <Took key="took" run={run} />],
+    ["Created", <Age key="made" at={run.createdAt} />],
     run.finishedAt === null ? undefined : ["Ended", <Age key="ended" at={run.finishedAt} />],
     ["Agent", run.agentId === null ? "None" : <AgentLink key={run.agentId} id={run.agentId} />],
     ["Model", run.model === null ? "None yet" : `${run.provider ?? ""} · ${run.model}`],

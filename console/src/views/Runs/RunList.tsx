@@ -132,8 +132,8 @@ const Rows = ({ runs, rows }: RowsProps) => {
         <span class="runs-link">
           <span class="runs-status">State</span>
           <span class="runs-line">Task</span>
-          <span class="runs-took">Took</span>
-          <span class="runs-age">Made</span>
+          <span class="runs-took">Duration</span>
+          <span class="runs-age">Created</span>
         </span>
         <span class="runs-id">Run</span>
       </div>

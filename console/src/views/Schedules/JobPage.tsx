@@ -90,7 +90,7 @@ const Job = ({ job, onChange, oldBecause }: JobProps) => {
         <Section title="Next">
           <Next job={job} />
         </Section>
-        <Section title="What it does">
+        <Section title="Task">
           <div class="panel stack">
             {job.description !== null && job.description !== "" && <p>{job.description}</p>}
             <LongText text={job.prompt} isCode label="Prompt" folded={1_000} />
@@ -106,8 +106,8 @@ const Job = ({ job, onChange, oldBecause }: JobProps) => {
                     </a>
                   )
                 ],
-                ["Made", <Age key="made" at={job.createdAt} />],
-                ["Changed", <Age key="changed" at={job.updatedAt} />],
+                ["Created", <Age key="made" at={job.createdAt} />],
+                ["Updated", <Age key="changed" at={job.updatedAt} />],
                 ["Id", <Id key="id" id={job.id} />]
               ]}
             />

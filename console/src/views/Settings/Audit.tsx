@@ -59,7 +59,7 @@ export const Audit = () => {
       title="Audit"
       actions={
         <Button kind="quiet" onClick={reload}>
-          Look again
+          Refresh
         </Button>
       }
     >
@@ -68,7 +68,7 @@ export const Audit = () => {
         {isLoading && <Loading rows={6} />}
         {data !== undefined && entries.length === 0 && <Empty title="Nothing was done yet." />}
         {entries.length > 0 && (
-          <Table stacks label="Audit entries" columns={["When", "Who", "What", "On", "From"]}>
+          <Table stacks label="Audit entries" columns={["Time", "Actor", "Action", "Target", "Address"]}>
             {entries.map((entry) => (
               <tr key={entry.id}>
                 <td class="settings-when">

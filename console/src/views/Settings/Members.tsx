@@ -32,7 +32,7 @@ const Adding = ({ onAdded }: { readonly onAdded: () => void }) => {
       }}
     >
       <TextField
-        label="E-mail of who is to be added"
+        label="E-mail of the new member"
         name="email"
         type="email"
         required
@@ -104,7 +104,7 @@ export const Members = () => {
         <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={2} />}
         {data !== undefined && (
-          <Table stacks label="Members" columns={["E-mail", "Role", "Since", ""]}>
+          <Table stacks label="Members" columns={["E-mail", "Role", "Joined", ""]}>
             {data.members.map((member) => {
               const isSelf = member.userId === data.self
               return (

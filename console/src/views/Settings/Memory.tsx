@@ -107,7 +107,7 @@ export const Memory = () => {
           </Empty>
         )}
         {entries.length > 0 && (
-          <Table stacks label="Memory" columns={["Key", "Value", "Category", "Changed", ""]}>
+          <Table stacks label="Memory" columns={["Key", "Value", "Category", "Updated", ""]}>
             {entries.map((entry) => (
               <tr key={entry.id}>
                 <td class="settings-key">{entry.key}</td>

@@ -41,7 +41,7 @@ const Making = ({ onMade }: { readonly onMade: (token: string) => void }) => {
         onText={setName}
       />
       <TextField
-        label="Days until it ends"
+        label="Expires after (days)"
         name="expiresInDays"
         type="number"
         min={1}
@@ -101,14 +101,16 @@ export const Tokens = () => {
         <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={2} />}
         {data !== undefined && (
-          <Table stacks label="Tokens" columns={["Name", "Made", "Ends", ""]}>
+          <Table stacks label="Tokens" columns={["Name", "Created", "Expires", ""]}>
             {data.data.map((token) => (
               <tr key={token.id}>
                 <td>{token.name}</td>
                 <td>
                   <Age at={token.createdAt} />
                 </td>
-                <td data-label="Ends">{token.expiresAt === null ? "Never" : <Age at={token.expiresAt} />}</td>
+                <td data-label="Expires">
+                  {token.expiresAt === null ? "Never" : <Age at={token.expiresAt} />}
+                </td>
                 <td>
                   <Button kind="danger" onClick={() => setLeaving(token)}>
                     Revoke<span class="visually-hidden"> {token.name}</span>

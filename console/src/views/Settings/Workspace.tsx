@@ -56,7 +56,7 @@ const Projects = () => {
           <p class="muted">None yet. Agents, runs, schedules and memory can be narrowed to one.</p>
         )}
         {data !== undefined && data.data.length > 0 && (
-          <Table stacks label="Projects" columns={["Name", "Id", "Made"]}>
+          <Table stacks label="Projects" columns={["Name", "Id", "Created"]}>
             {data.data.map((project) => (
               <tr key={project.id}>
                 <td>{project.name}</td>
@@ -96,7 +96,7 @@ export const Workspace = () => {
             ["Id", <Id key="id" id={workspace.id} />],
             ["Plan", workspace.plan],
             ["Your role", workspace.role],
-            ["Made", <Age key="made" at={workspace.createdAt} />]
+            ["Created", <Age key="made" at={workspace.createdAt} />]
           ]}
         />
         {isOwner.value && (

@@ -129,9 +129,9 @@ const Usage = () => {
           <Days rows={dayRows} />
         </>
       )}
-      <Section title="By whom">
+      <Section title="Breakdown">
         <Tabs
-          label="By whom"
+          label="Breakdown"
           tabs={groups.map(({ by, label }) => ({
             label,
             href: href(["usage"], { ...Object.fromEntries(query), by }),

@@ -62,7 +62,7 @@ const Row = ({ delivery, onSent }: { readonly delivery: WebhookDelivery; readonl
       <td data-label="Next">
         <Age at={delivery.nextAttemptAt} />
       </td>
-      <td data-label="Made">
+      <td data-label="Created">
         <Age at={delivery.createdAt} />
       </td>
       <td>
@@ -124,7 +124,7 @@ export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly sta
         <Table
           stacks
           label="Deliveries"
-          columns={["Event", "State", "Attempts", "Last attempt", "Next", "Made", ""]}
+          columns={["Event", "State", "Attempts", "Last attempt", "Next", "Created", ""]}
         >
           {rows.map((delivery) => (
             <Row key={delivery.id} delivery={delivery} onSent={reload} />

@@ -2,17 +2,17 @@ import type { WebhookEventType } from "../../../../src/Schemas/WebhookEvent.ts"
 
 /** When webhooks are told of each (docs/webhook-events.md). */
 export const meanings: Record<WebhookEventType, string> = {
-  "run.completed": "a task is completed",
-  "run.failed": "a task has failed",
-  "run.cancelled": "a task was cancelled",
-  "run.waiting_approval": "a task or a chat waits for people",
-  "approval.decided": "somebody approved or rejected",
-  "turn.completed": "a chat answer is completed",
-  "turn.failed": "a chat answer has failed",
-  "cron.missed": "slots of a schedule were missed",
-  "connector.error": "a connector begins to fail",
-  "connector.recovered": "a connector works again",
-  "budget.reached": "a limit of the month is reached"
+  "run.completed": "A task is completed",
+  "run.failed": "A task has failed",
+  "run.cancelled": "A task was cancelled",
+  "run.waiting_approval": "A task or a chat waits for people",
+  "approval.decided": "Somebody approved or rejected",
+  "turn.completed": "A chat answer is completed",
+  "turn.failed": "A chat answer has failed",
+  "cron.missed": "Slots of a schedule were missed",
+  "connector.error": "A connector begins to fail",
+  "connector.recovered": "A connector works again",
+  "budget.reached": "A limit of the month is reached"
 }
 
 /** The names of events as a list says them. */

@@ -78,12 +78,8 @@ export const WebhookForm = ({ onClose, onSaved, webhook }: Props) => {
           onText={setDescription}
         />
         <fieldset class="webhooks-events">
-          <legend>It is told when …</legend>
-          <Checkbox
-            label="anything of this happens, also what is new later"
-            checked={isAll}
-            onCheck={setAll}
-          />
+          <legend>Events</legend>
+          <Checkbox label="All events, also those that are added later" checked={isAll} onCheck={setAll} />
           {!isAll &&
             WebhookEventType.literals.map((name) => (
               <Checkbox

@@ -65,7 +65,7 @@ export const WebhookList = () => {
         </Empty>
       )}
       {data !== undefined && data.data.length > 0 && (
-        <Table stacks label="Webhooks" columns={["Address", "State", "Told of", "Made"]}>
+        <Table stacks label="Webhooks" columns={["Address", "State", "Events", "Created"]}>
           {data.data.map((webhook) => (
             <tr key={webhook.id}>
               <td>

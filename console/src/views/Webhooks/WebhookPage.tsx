@@ -95,9 +95,9 @@ export const WebhookPage = ({ id }: { readonly id: WebhookId }) => {
             facts={[
               ["State", <State key="state" webhook={webhook} />],
               ["Description", webhook.description ?? "None"],
-              ["Told of", webhook.events.includes("*") ? "All events" : webhook.events.join(", ")],
-              ["Made", <Age key="made" at={webhook.createdAt} />],
-              ["Changed", <Age key="changed" at={webhook.updatedAt} />]
+              ["Events", webhook.events.includes("*") ? "All events" : webhook.events.join(", ")],
+              ["Created", <Age key="made" at={webhook.createdAt} />],
+              ["Updated", <Age key="changed" at={webhook.updatedAt} />]
             ]}
           />
         </div>
