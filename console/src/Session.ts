@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals"
 import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { SignedIn } from "../../src/Schemas/Session.ts"
 import type { WorkspaceView } from "../../src/Schemas/Workspace.ts"
 import { call, toProblem, whenUnauthenticated } from "./Client.ts"
 import { go, href, route } from "./Router.ts"
@@ -62,10 +63,10 @@ export const signInByLink = async (code: string): Promise<void> => {
   await loadWorkspaces()
 }
 
-/** Who is signed in already; undefined: nobody is. */
-export const signedInAs = async (): Promise<string | undefined> => {
+/** Who is signed in already, and by which token or session; undefined: nobody is. */
+export const signedIn = async (signal?: AbortSignal): Promise<SignedIn | undefined> => {
   try {
-    return (await call((client) => client.session.get())).data.email
+    return (await call((client) => client.session.get(), signal)).data
   } catch (error) {
     if (toProblem(error).tag === "Unauthenticated") return undefined
     throw error

@@ -1,10 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks"
+import { Problem } from "./Client.ts"
 import { useAction } from "./Load.ts"
 import { go, href, route } from "./Router.ts"
-import { signedInAs, signIn, signInByLink } from "./Session.ts"
+import { signedIn, signIn, signInByLink } from "./Session.ts"
 import { Button } from "./ui/Button.tsx"
 import { TextField } from "./ui/Field.tsx"
 import { Notice, ProblemNotice } from "./ui/Notice.tsx"
+
+/** What there is to be filled in: whatever goes wrong is said of it. */
+const field = "token"
 
 /** Leads on, to where somebody was who had to sign in. */
 const lead = () => {
@@ -24,7 +28,7 @@ const useLink = () => {
     lead()
   })
   const look = useAction(async () => {
-    const email = await signedInAs()
+    const email = (await signedIn())?.email
     if (email === undefined) await enter.run()
     else setSelf(email)
   })
@@ -59,7 +63,9 @@ export const SignIn = () => {
         ref={form}
         onSubmit={(event) => {
           event.preventDefault()
-          enter.run()
+          enter.run().then((isDone) => {
+            if (!isDone) form.current?.querySelector("input")?.select()
+          })
         }}
       >
         <h1>agentd</h1>
@@ -79,12 +85,13 @@ export const SignIn = () => {
         <TextField
           label="Token"
           type="password"
+          name={field}
           required
           autocomplete="current-password"
+          problem={enter.problem && new Problem(enter.problem.tag, `${field}: ${enter.problem.message}`)}
           value={token}
           onText={setToken}
         />
-        <ProblemNotice problem={enter.problem} />
         <Button kind="primary" type="submit" isBusy={enter.isBusy}>
           Sign in
         </Button>

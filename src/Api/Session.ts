@@ -24,7 +24,7 @@ export const Session = HttpApiGroup.make("session")
     HttpApiEndpoint.get("get", "/api/session", { success: data(SignedIn) }).annotateMerge(
       OpenApi.annotations({
         summary: "Say whose token or session the request has",
-        description: "`expiresAt` is when it ends, null if never."
+        description: "`tokenId` is its id in `GET /api/tokens`, `expiresAt` when it ends, null if never."
       })
     ),
     HttpApiEndpoint.delete("end", "/api/session", { success: removed }).annotateMerge(

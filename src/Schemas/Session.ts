@@ -1,5 +1,5 @@
 import * as Schema from "effect/Schema"
-import { UserId } from "./Ids.ts"
+import { TokenId, UserId } from "./Ids.ts"
 import { text } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -11,10 +11,11 @@ export const Session = Schema.Struct({ userId: UserId, email: Schema.String, exp
 )
 export type Session = typeof Session.Type
 
-/** Whose token or session a request has, and until when that works. Null: for ever. */
+/** Whose token or session a request has, which of them, and until when that works. Null: for ever. */
 export const SignedIn = Schema.Struct({
   userId: UserId,
   email: Schema.String,
+  tokenId: TokenId,
   expiresAt: Schema.NullOr(Timestamp)
 }).annotate({ identifier: "SignedIn" })
 export type SignedIn = typeof SignedIn.Type

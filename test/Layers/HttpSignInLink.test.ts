@@ -43,7 +43,8 @@ describe("A sign-in link", () => {
       const cookie = cookieOf(answer)
       const [sent = ""] = answer.headers.getSetCookie()
       for (const attribute of ["Path=/", "HttpOnly", "SameSite=Lax"]) assert.include(sent, attribute)
-      assert.deepStrictEqual(dataOf(yield* ask(cookie)), session as never)
+      const { tokenId, ...asked } = dataOf<{ readonly tokenId: string }>(yield* ask(cookie))
+      assert.deepStrictEqual(asked, session as never)
       isRefused(yield* signIn(given))
       const tokens = dataOf<ReadonlyArray<{ readonly id: string; readonly name: string }>>(
         yield* send("GET", "/api/tokens", { token })
@@ -52,6 +53,7 @@ describe("A sign-in link", () => {
         tokens.map(({ name }) => name),
         ["test", "browser session"]
       )
+      assert.strictEqual(tokenId, tokens[1]?.id)
       yield* send("DELETE", `/api/tokens/${tokens[0]?.id}`, { token })
       assert.strictEqual((yield* ask(cookie)).status, 200, "the token of the same user has made it not")
       yield* send("DELETE", "/api/session", { headers: { cookie } })
@@ -146,9 +148,17 @@ describe("GET /api/session", () => {
     Effect.gen(function* () {
       const { ask, send, token, user } = yield* subject
       const own = yield* send("GET", "/api/session", { token })
-      assert.deepStrictEqual(dataOf(own), { userId: user.id, email: user.email, expiresAt: null })
+      const tokens = dataOf(yield* send("GET", "/api/tokens", { token })) as ReadonlyArray<{ id: string }>
+      assert.deepStrictEqual(dataOf(own), {
+        userId: user.id,
+        email: user.email,
+        tokenId: tokens[0]?.id,
+        expiresAt: null
+      })
       const started = yield* send("POST", "/api/session", { token })
-      assert.deepStrictEqual(dataOf(yield* ask(cookieOf(started))), dataOf(started))
+      const { tokenId, ...session } = dataOf(yield* ask(cookieOf(started))) as Record<string, unknown>
+      assert.deepStrictEqual(session, dataOf(started))
+      assert.notStrictEqual(tokenId, tokens[0]?.id)
       isError(yield* send("GET", "/api/session"), 401, "unauthenticated")
     }).pipe(Effect.provide(layerOffline()))
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { daysOf, forecastOf, periodOf } from "../../console/src/views/Usage/Period.ts"
+import { daysOf, forecastOf, lastOf, periodBetween, periodOf } from "../../console/src/views/Usage/Period.ts"
 import { byDay, csvOf, stacked, sumOf } from "../../console/src/views/Usage/Rows.ts"
 import type { UsageRow } from "../../src/Schemas/UsageReport.ts"
 
@@ -31,6 +31,18 @@ describe("a period of usage", () => {
     expect(daysOf(periodOf("last-month", now))).toHaveLength(28)
     expect(daysOf({ from: "2026-02-27", to: "2026-03-01" })).toEqual(["2026-02-27", "2026-02-28"])
   })
+
+  it("is from one day to another, both included, and nothing of what is no day", () => {
+    const period = periodBetween("2026-02-27", "2026-02-28")
+    expect(period).toEqual({ from: "2026-02-27", to: "2026-03-01" })
+    expect(lastOf({ from: "2026-02-27", to: "2026-03-01" })).toBe("2026-02-28")
+    expect(periodBetween("2026-02-27", null)).toBeUndefined()
+    expect(periodBetween("yesterday", "2026-02-27")).toBeUndefined()
+    expect(periodBetween("2026-13-41", "2026-02-27")).toBeUndefined()
+  })
+
+  it("has no more days than the service tells of, however far they are apart", () =>
+    expect(daysOf({ from: "0001-01-01", to: "9999-12-31" })).toHaveLength(366))
 
   it("comes to more as it goes on, of which nothing is said on its first day", () => {
     expect(forecastOf(10, now)).toBeUndefined()

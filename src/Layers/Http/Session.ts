@@ -38,7 +38,9 @@ export const layer = HttpApiBuilder.group(
         return yield* answerSession(user, session)
       }),
       get: () =>
-        data(({ email, id, token }) => Effect.succeed({ userId: id, email, expiresAt: token.expiresAt })),
+        data(({ email, id, token }) =>
+          Effect.succeed({ userId: id, email, tokenId: token.id, expiresAt: token.expiresAt })
+        ),
       end: Effect.fnUntraced(function* () {
         const request = yield* HttpServerRequest
         yield* tokens.endSession(yield* CurrentUser, Redacted.make(sessionOf(request)))

@@ -11,7 +11,18 @@ const links = [
   ["/health/ready", "Ready?"]
 ] as const
 
-/** How the console looks, and what this service is. */
+const shortcuts = [
+  ["Runs and approvals: j, k", "The next one, the one before; arrows do the same"],
+  ["Runs: Enter, /", "Open it, go to the filters"],
+  ["Approvals: a, r, o, ?", "Approve, reject, open its run, show the keys"],
+  ["A run: arrows", "From step to step"],
+  ["A schedule: arrows, Home, End", "From slot to slot"],
+  ["A task: Ctrl or ⌘ and Enter", "Send it"],
+  ["Chat: Enter", "Send; Shift and Enter begin a line"],
+  ["A dialog: Esc", "Close it"]
+] as const
+
+/** How the console looks, what its keys do, and what this service is. */
 export const About = () => (
   <>
     <Section title="Appearance">
@@ -31,6 +42,11 @@ export const About = () => (
           </label>
         ))}
       </fieldset>
+    </Section>
+    <Section title="Keyboard">
+      <div class="panel">
+        <Facts facts={shortcuts} />
+      </div>
     </Section>
     <Section title="About">
       <div class="panel stack">

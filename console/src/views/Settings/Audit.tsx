@@ -1,10 +1,11 @@
-import { useState } from "preact/hooks"
 import type { AuditEntry } from "../../../../src/Schemas/Audit.ts"
 import type { Member } from "../../../../src/Schemas/Workspace.ts"
 import { call } from "../../Client.ts"
-import { useAction, useLoad } from "../../Load.ts"
+import { useLoad } from "../../Load.ts"
+import { usePages } from "../../Pages.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
+import { More } from "../../ui/More.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Section } from "../../ui/Page.tsx"
 import { Table } from "../../ui/Table.tsx"
@@ -33,27 +34,19 @@ const Target = ({ id }: { readonly id: string | null }) => {
 /** Who did what to what, and when, the newest first. */
 export const Audit = () => {
   const workspace = workspaceId()
-  const [older, setOlder] = useState<ReadonlyArray<AuditEntry>>([])
-  const [isLast, setLast] = useState(false)
-  const page = (after?: AuditEntry["id"], signal?: AbortSignal) => {
-    const query = { workspaceId: workspace, limit: pageSize, ...(after !== undefined && { after }) }
-    return call((client) => client.audit.list({ query }), signal)
-  }
-  const { data, isLoading, problem, reload } = useLoad(workspace, async (signal) => {
-    const [entries, members] = await Promise.all([
-      page(undefined, signal),
-      call((client) => client.workspaces.members({ params: { id: workspace } }), signal)
-    ])
-    setOlder([])
-    setLast(entries.data.length < pageSize)
-    return { entries: entries.data, members: members.data }
+  const { data: members } = useLoad(workspace, (signal) =>
+    call((client) => client.workspaces.members({ params: { id: workspace } }), signal)
+  )
+  const pages = usePages<AuditEntry>(workspace, async (after, signal) => {
+    const query = {
+      workspaceId: workspace,
+      limit: pageSize,
+      ...(after !== undefined && { after: after as AuditEntry["id"] })
+    }
+    const { data } = await call((client) => client.audit.list({ query }), signal)
+    return { rows: data, next: data.length < pageSize ? null : (data.at(-1)?.id ?? null) }
   })
-  const entries = [...(data?.entries ?? []), ...older]
-  const more = useAction(async () => {
-    const next = await page(entries.at(-1)?.id)
-    setOlder([...older, ...next.data])
-    setLast(next.data.length < pageSize)
-  })
+  const { isLoading, problem, reload, rows: entries } = pages
   return (
     <Section
       title="Audit"
@@ -64,9 +57,11 @@ export const Audit = () => {
       }
     >
       <div class="stack">
-        <ProblemNotice problem={problem ?? more.problem} onRetry={reload} />
+        <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={6} />}
-        {data !== undefined && entries.length === 0 && <Empty title="Nothing was done yet." />}
+        {!isLoading && problem === undefined && entries.length === 0 && (
+          <Empty title="Nothing was done yet." />
+        )}
         {entries.length > 0 && (
           <Table stacks label="Audit entries" columns={["Time", "Actor", "Action", "Target", "Address"]}>
             {entries.map((entry) => (
@@ -74,7 +69,7 @@ export const Audit = () => {
                 <td class="settings-when">
                   <Moment at={entry.at} />
                 </td>
-                <td>{actorOf(entry, data?.members ?? [])}</td>
+                <td>{actorOf(entry, members?.data ?? [])}</td>
                 <td>
                   <code>{entry.action}</code>
                 </td>
@@ -86,11 +81,7 @@ export const Audit = () => {
             ))}
           </Table>
         )}
-        {entries.length > 0 && !isLast && (
-          <Button kind="quiet" isBusy={more.isBusy} onClick={() => more.run()}>
-            Show older
-          </Button>
-        )}
+        <More pages={pages} />
       </div>
     </Section>
   )

@@ -2,11 +2,13 @@ import { useState } from "preact/hooks"
 import type { MemoryEntryId } from "../../../../src/Schemas/Ids.ts"
 import type { MemoryEntry } from "../../../../src/Schemas/MemoryEntry.ts"
 import { call, newKey } from "../../Client.ts"
-import { useAction, useLoad } from "../../Load.ts"
+import { useAction } from "../../Load.ts"
+import { usePages, useSettled } from "../../Pages.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Confirm } from "../../ui/Dialog.tsx"
 import { TextArea, TextField } from "../../ui/Field.tsx"
+import { More } from "../../ui/More.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Section } from "../../ui/Page.tsx"
 import { isOfForm } from "../../ui/Problems.ts"
@@ -59,39 +61,25 @@ export const Memory = () => {
   const workspace = workspaceId()
   const [category, setCategory] = useState("")
   const [key, setKey] = useState("")
-  const [older, setOlder] = useState<ReadonlyArray<MemoryEntry>>([])
   const [leaving, setLeaving] = useState<MemoryEntry>()
-  const [behind, setBehind] = useState<string | null>()
-  const page = (after?: MemoryEntryId, signal?: AbortSignal) => {
+  const [inCategory, ofKey] = [useSettled(category.trim()), useSettled(key.trim())]
+  const pages = usePages(JSON.stringify([workspace, inCategory, ofKey]), async (after, signal) => {
     const query = {
       workspaceId: workspace,
       limit: pageSize,
-      ...(category.trim() !== "" && { category: category.trim() }),
-      ...(key.trim() !== "" && { key: key.trim() }),
-      ...(after !== undefined && { after })
+      ...(inCategory !== "" && { category: inCategory }),
+      ...(ofKey !== "" && { key: ofKey }),
+      ...(after !== undefined && { after: after as MemoryEntryId })
     }
-    return call((client) => client.memory.list({ query }), signal)
-  }
-  const { data, isLoading, problem, reload } = useLoad(
-    JSON.stringify([workspace, category.trim(), key.trim()]),
-    async (signal) => {
-      const first = await page(undefined, signal)
-      setOlder([])
-      setBehind(first.nextAfter)
-      return first
-    }
-  )
-  const more = useAction(async () => {
-    const next = await page(behind as MemoryEntryId)
-    setOlder([...older, ...next.data])
-    setBehind(next.nextAfter)
+    const { data, nextAfter } = await call((client) => client.memory.list({ query }), signal)
+    return { rows: data, next: nextAfter }
   })
+  const { isLoading, problem, reload, rows: entries } = pages
   const remove = useAction(async () => {
     if (leaving === undefined) return
     await call((client) => client.memory.remove({ params: { id: leaving.id } }))
     reload()
   })
-  const entries = [...(data?.data ?? []), ...older]
   return (
     <Section title="Memory">
       <div class="stack">
@@ -99,9 +87,9 @@ export const Memory = () => {
           <TextField label="Category" type="search" value={category} onText={setCategory} />
           <TextField label="Key" type="search" value={key} onText={setKey} />
         </div>
-        <ProblemNotice problem={problem ?? more.problem} onRetry={reload} />
+        <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={3} />}
-        {data !== undefined && entries.length === 0 && (
+        {!isLoading && problem === undefined && entries.length === 0 && (
           <Empty title="Nothing is remembered here.">
             <p>Agents write with their tool `remember`, and people below.</p>
           </Empty>
@@ -127,11 +115,7 @@ export const Memory = () => {
             ))}
           </Table>
         )}
-        {behind !== null && behind !== undefined && (
-          <Button kind="quiet" isBusy={more.isBusy} onClick={() => more.run()}>
-            Show more
-          </Button>
-        )}
+        <More pages={pages} />
         <Writing onWritten={reload} />
       </div>
       {leaving !== undefined && (

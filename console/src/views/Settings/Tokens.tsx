@@ -2,7 +2,7 @@ import { useState } from "preact/hooks"
 import type { TokenView } from "../../../../src/Schemas/Token.ts"
 import { call, newKey } from "../../Client.ts"
 import { useAction, useLoad } from "../../Load.ts"
-import { workspaceId } from "../../Session.ts"
+import { signedIn, workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Copy } from "../../ui/Copy.tsx"
 import { Confirm, Dialog } from "../../ui/Dialog.tsx"
@@ -84,7 +84,12 @@ export const Tokens = () => {
   const [made, setMade] = useState<string>()
   const [leaving, setLeaving] = useState<TokenView>()
   const { data, isLoading, problem, reload } = useLoad("tokens", (signal) =>
-    call((client) => client.tokens.list(), signal)
+    Promise.all([call((client) => client.tokens.list(), signal), signedIn(signal)]).then(
+      ([tokens, self]) => ({
+        tokens: tokens.data,
+        self: self?.tokenId
+      })
+    )
   )
   const revoke = useAction(async () => {
     if (leaving === undefined) return
@@ -102,9 +107,11 @@ export const Tokens = () => {
         {isLoading && <Loading rows={2} />}
         {data !== undefined && (
           <Table stacks label="Tokens" columns={["Name", "Created", "Expires", ""]}>
-            {data.data.map((token) => (
+            {data.tokens.map((token) => (
               <tr key={token.id}>
-                <td>{token.name}</td>
+                <td>
+                  {token.name} {token.id === data.self && <span class="muted">(this session)</span>}
+                </td>
                 <td>
                   <Age at={token.createdAt} />
                 </td>
@@ -137,8 +144,9 @@ export const Tokens = () => {
           onClose={() => setLeaving(undefined)}
         >
           <p>
-            It works no more, at once, nor does what it made. If this browser is signed in by it, it is signed
-            out.
+            {leaving.id === data?.self
+              ? "This browser is signed out at once."
+              : "It works no more, at once, nor does what it made. If this browser is signed in by it, it is signed out."}
           </p>
         </Confirm>
       )}

@@ -12,10 +12,14 @@ export const periods = [
   { name: "7", label: "Last 7 days" },
   { name: "30", label: "Last 30 days" },
   { name: "90", label: "Last 90 days" },
-  { name: "365", label: "Last 365 days" }
+  { name: "365", label: "Last 365 days" },
+  { name: "days", label: "From … to …" }
 ] as const
 
 export type PeriodName = (typeof periods)[number]["name"]
+
+/** So many are asked for at most; the service refuses more (CONTRACT.md section 8). */
+const mostDays = 366
 
 const dayOf = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 
@@ -36,10 +40,22 @@ export const periodOf = (name: string | null, now: Date): Period => {
   }
 }
 
-/** Each day of a period, in order. */
+const isDay = (text: string | null): text is string =>
+  text !== null && /^\d{4}-\d\d-\d\d$/u.test(text) && !Number.isNaN(Date.parse(text))
+
+/** From one day to another, both included; undefined where one of them is no day. */
+export const periodBetween = (first: string | null, last: string | null): Period | undefined =>
+  isDay(first) && isDay(last) ? { from: first, to: dayOf(Date.parse(last) + dayMillis) } : undefined
+
+/** The last day of a period. */
+export const lastOf = ({ to }: Period): string => dayOf(Date.parse(to) - dayMillis)
+
+/** Each day of a period, in order, as far as the service tells of them. */
 export const daysOf = ({ from, to }: Period): ReadonlyArray<string> => {
   const days: Array<string> = []
-  for (let at = Date.parse(from); at < Date.parse(to); at += dayMillis) days.push(dayOf(at))
+  for (let at = Date.parse(from); at < Date.parse(to) && days.length < mostDays; at += dayMillis) {
+    days.push(dayOf(at))
+  }
   return days
 }
 

@@ -57,9 +57,9 @@ const Bar = ({ format, label, limit, note, used }: BarProps) => {
 type Stand = BudgetUsage["monthlyUsd"]
 
 const noteOf = ({ limit, lost, used }: Stand, format: (value: number) => string): string => {
-  const forecast = limit === null ? undefined : forecastOf(used, new Date())
+  const forecast = limit === null ? undefined : forecastOf(used + lost, new Date())
   return [
-    lost > 0 ? `${format(lost)} more may have been used by calls that broke off.` : "",
+    lost > 0 ? `${format(lost)} of it is what calls that broke off may have used.` : "",
     forecast === undefined ? "" : `As it goes, the month comes to ${format(forecast)}.`
   ].join(" ")
 }

@@ -1,18 +1,18 @@
 import { useMemo } from "preact/hooks"
 import type { UsageGroup, UsageRow } from "../../../../src/Schemas/UsageReport.ts"
-import { call } from "../../Client.ts"
+import { call, type Problem } from "../../Client.ts"
 import { cost, count } from "../../Format.ts"
 import { useLoad } from "../../Load.ts"
 import { href, route, setQuery } from "../../Router.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
-import { Select } from "../../ui/Field.tsx"
+import { Select, TextField } from "../../ui/Field.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Facts, Loading, Page, Section } from "../../ui/Page.tsx"
 import { Tabs } from "../../ui/Tabs.tsx"
 import { Breakdown } from "./Breakdown.tsx"
 import { Days } from "./Days.tsx"
-import { daysOf, periodOf, periods } from "./Period.ts"
+import { daysOf, lastOf, type Period, periodBetween, periodOf, periods } from "./Period.ts"
 import { byDay, csvOf, sumOf, tokensOf } from "./Rows.ts"
 import { Standing } from "./Standing.tsx"
 import "./Usage.css"
@@ -26,7 +26,10 @@ const groups = [
   { by: "kind", label: "By kind" }
 ] as const satisfies ReadonlyArray<{ readonly by: UsageGroup; readonly label: string }>
 
-const kinds: Readonly<Record<string, string>> = { task: "Tasks", turn: "Chat answers" }
+const kinds = new Map([
+  ["task", "Tasks"],
+  ["turn", "Chat answers"]
+])
 
 const unnamed: Readonly<Record<string, string>> = {
   agent: "No agent",
@@ -41,7 +44,8 @@ const download = (name: string, text: string) => {
   link.href = address
   link.download = name
   link.click()
-  URL.revokeObjectURL(address)
+  // A browser reads it after this turn.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }
 
 /** Names of agents and schedules by their ids, of those that are still there. */
@@ -75,13 +79,39 @@ const Totals = ({ rows }: { readonly rows: ReadonlyArray<UsageRow> }) => {
   )
 }
 
+/** The days that somebody chooses, both included. */
+const Between = ({ period, problem }: { readonly period: Period; readonly problem: Problem | undefined }) => (
+  <>
+    <TextField
+      label="From"
+      name="from"
+      type="date"
+      problem={problem}
+      value={period.from}
+      onText={(from) => from !== "" && setQuery({ from })}
+    />
+    <TextField
+      label="To"
+      name="to"
+      type="date"
+      problem={problem}
+      value={lastOf(period)}
+      onText={(until) => until !== "" && setQuery({ until })}
+    />
+  </>
+)
+
 /** What the workspace has used, by day and by who used it, and how near its limits are. */
 const Usage = () => {
   const workspace = workspaceId()
   const { query } = route.value
   const chosen = periods.find(({ name }) => name === query.get("period"))?.name ?? "month"
   const group = groups.find(({ by }) => by === query.get("by")) ?? groups[0]
-  const period = useMemo(() => periodOf(chosen, new Date()), [chosen])
+  const [from, until] = [query.get("from"), query.get("until")]
+  const period = useMemo(
+    () => (chosen === "days" ? periodBetween(from, until) : undefined) ?? periodOf(chosen, new Date()),
+    [chosen, from, until]
+  )
   const report = (groupBy: UsageGroup) => (signal: AbortSignal) =>
     call((client) => client.usage.report({ query: { workspaceId: workspace, ...period, groupBy } }), signal)
   const key = `${workspace} ${period.from} ${period.to}`
@@ -94,7 +124,7 @@ const Usage = () => {
   const dayRows = useMemo(() => byDay(days.data?.data ?? [], daysOf(period)), [days.data, period])
   const nameOf = (id: string | null) => {
     if (id === null) return unnamed[group.by] ?? "None"
-    return id === "other" ? "All others" : (kinds[id] ?? names.get(id) ?? id)
+    return id === "other" ? "All others" : (kinds.get(id) ?? names.get(id) ?? id)
   }
   const addressOf = (id: string | null) => {
     if (id === null || !names.has(id)) return undefined
@@ -103,15 +133,22 @@ const Usage = () => {
   return (
     <Page
       title="Usage"
-      note={`${period.from} to ${daysOf(period).at(-1)}, days of UTC`}
+      note={`${period.from} to ${lastOf(period)}, days of UTC`}
       actions={
         <>
           <Select
             label="Time"
             value={chosen}
             choices={periods.map(({ label, name }) => ({ value: name, label }))}
-            onChoice={(name) => setQuery({ period: name === "month" ? undefined : name })}
+            onChoice={(name) =>
+              setQuery({
+                period: name === "month" ? undefined : name,
+                from: name === "days" ? period.from : undefined,
+                until: name === "days" ? lastOf(period) : undefined
+              })
+            }
           />
+          {chosen === "days" && <Between period={period} problem={days.problem} />}
           <Button
             disabled={days.data === undefined}
             onClick={() => download(`usage-${period.from}-${period.to}.csv`, csvOf(names, dayRows))}

@@ -1,12 +1,13 @@
-import { useState } from "preact/hooks"
 import type { WebhookDeliveryId, WebhookId } from "../../../../src/Schemas/Ids.ts"
 import { type WebhookDelivery, WebhookDeliveryStatus } from "../../../../src/Schemas/WebhookDelivery.ts"
 import { call, newKey } from "../../Client.ts"
 import { duration } from "../../Format.ts"
-import { useAction, useLoad } from "../../Load.ts"
+import { useAction } from "../../Load.ts"
+import { usePages } from "../../Pages.ts"
 import { route, setQuery } from "../../Router.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Select } from "../../ui/Field.tsx"
+import { More } from "../../ui/More.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading } from "../../ui/Page.tsx"
 import { Badge, type Tone } from "../../ui/Status.tsx"
@@ -79,28 +80,20 @@ const Row = ({ delivery, onSent }: { readonly delivery: WebhookDelivery; readonl
 export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly stamp: number }) => {
   const asked = route.value.query.get("status")
   const status = WebhookDeliveryStatus.literals.find((each) => each === asked)
-  const page = (after: WebhookDeliveryId | undefined, signal?: AbortSignal) => {
-    const query = { limit: pageSize, ...(status && { status }), ...(after && { after }) }
-    return call((client) => client.webhooks.deliveries({ params: { id }, query }), signal)
-  }
-  const key = `${id} ${status ?? ""} ${stamp}`
-  const { data, isLoading, problem, reload } = useLoad(key, (signal) => page(undefined, signal), {
-    every: lookMillis
-  })
-  const [behind, setBehind] = useState<{
-    readonly key: string
-    readonly rows: ReadonlyArray<WebhookDelivery>
-  }>()
-  const newest = data?.data ?? []
-  const ids = new Set(newest.map((delivery) => delivery.id))
-  const older = behind?.key === key ? behind.rows.filter((delivery) => !ids.has(delivery.id)) : []
-  const rows = [...newest, ...older]
-  const [isLast, setLast] = useState(false)
-  const more = useAction(async () => {
-    const next = await page(rows.at(-1)?.id)
-    setBehind({ key, rows: [...rows, ...next.data] })
-    setLast(next.data.length < pageSize)
-  })
+  const pages = usePages<WebhookDelivery>(
+    `${id} ${status ?? ""} ${stamp}`,
+    async (after, signal) => {
+      const query = {
+        limit: pageSize,
+        ...(status && { status }),
+        ...(after && { after: after as WebhookDeliveryId })
+      }
+      const { data } = await call((client) => client.webhooks.deliveries({ params: { id }, query }), signal)
+      return { rows: data, next: data.length < pageSize ? null : (data.at(-1)?.id ?? null) }
+    },
+    { every: lookMillis }
+  )
+  const { isLoading, problem, refresh, reload, rows } = pages
   return (
     <div class="stack">
       <Select
@@ -110,14 +103,11 @@ export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly sta
           { value: "", label: "Any" },
           ...WebhookDeliveryStatus.literals.map((value) => ({ value, label: states[value].word }))
         ]}
-        onChoice={(value) => {
-          setLast(false)
-          setQuery({ status: value })
-        }}
+        onChoice={(value) => setQuery({ status: value })}
       />
-      <ProblemNotice problem={problem ?? more.problem} onRetry={reload} />
+      <ProblemNotice problem={problem} onRetry={reload} />
       {isLoading && <Loading />}
-      {data !== undefined && rows.length === 0 && (
+      {!isLoading && problem === undefined && rows.length === 0 && (
         <Empty title={status === undefined ? "Nothing was sent yet." : "There are none in this state."} />
       )}
       {rows.length > 0 && (
@@ -127,15 +117,11 @@ export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly sta
           columns={["Event", "State", "Attempts", "Last attempt", "Next", "Created", ""]}
         >
           {rows.map((delivery) => (
-            <Row key={delivery.id} delivery={delivery} onSent={reload} />
+            <Row key={delivery.id} delivery={delivery} onSent={refresh} />
           ))}
         </Table>
       )}
-      {rows.length >= pageSize && !isLast && (
-        <Button kind="quiet" isBusy={more.isBusy} onClick={() => more.run()}>
-          Show older
-        </Button>
-      )}
+      <More pages={pages} />
     </div>
   )
 }
