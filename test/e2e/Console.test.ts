@@ -154,19 +154,19 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
     const call = 'call remember {"key":"lake","value":"deep \u202egpj.exe"}'
     const ids = [await task(call, { autonomyLevel: "supervised" })]
     const { page, isClean, close } = await open("approvals")
-    await page.getByText("⟨U+202E⟩").waitFor()
+    await page.getByText("⟨U+202E⟩").first().waitFor()
     await page.getByRole("button", { name: "Approve" }).click()
     await page.getByText("Nothing waits for you.").waitFor()
 
     ids.push(await task(call, { autonomyLevel: "supervised" }))
-    await page.getByRole("button", { name: "Approve" }).waitFor()
+    await page.getByRole("button", { name: "Approve", disabled: false }).waitFor()
     await page.keyboard.press("r")
     await page.keyboard.type("a: not the lake")
     await page.keyboard.press("Enter")
     await page.getByText("Nothing waits for you.").waitFor()
 
     ids.push(await task(call, { autonomyLevel: "supervised" }))
-    await page.getByRole("button", { name: "Approve" }).waitFor()
+    await page.getByRole("button", { name: "Approve", disabled: false }).waitFor()
     await page.keyboard.press("a")
     await page.getByText("Nothing waits for you.").waitFor()
 

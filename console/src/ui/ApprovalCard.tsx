@@ -15,10 +15,12 @@ interface Props {
   readonly approval: Approval
   /** Called when it was decided, with a sentence about it: here, or by somebody who was faster. */
   readonly onDecided: (said: string) => void
+  /** It has just come to be where another one was: nothing is decided that nobody can have read. */
+  readonly isUnread?: boolean
 }
 
 /** A tool call that waits for somebody: what exactly would be called where, and the decision. */
-export const ApprovalCard = ({ approval, onDecided }: Props) => {
+export const ApprovalCard = ({ approval, isUnread = false, onDecided }: Props) => {
   const [reason, setReason] = useState("")
   const { address, connector, description, expiresAt, id, tool } = approval
   const name = visible(tool)
@@ -43,7 +45,7 @@ export const ApprovalCard = ({ approval, onDecided }: Props) => {
       aria-label={`Approval of ${name}`}
       onSubmit={(event) => {
         event.preventDefault()
-        decide.run("reject")
+        if (!isUnread) decide.run("reject")
       }}
     >
       <h3>
@@ -71,11 +73,12 @@ export const ApprovalCard = ({ approval, onDecided }: Props) => {
           kind="primary"
           data-decision="approve"
           isBusy={decide.isBusy}
+          disabled={isUnread}
           onClick={() => decide.run("approve")}
         >
           Approve
         </Button>
-        <Button kind="danger" isBusy={decide.isBusy} onClick={() => decide.run("reject")}>
+        <Button kind="danger" isBusy={decide.isBusy} disabled={isUnread} onClick={() => decide.run("reject")}>
           Reject
         </Button>
       </div>

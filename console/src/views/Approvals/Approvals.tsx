@@ -47,11 +47,12 @@ const isSeen = (element: HTMLElement | null | undefined): boolean => {
 interface RowProps {
   readonly approval: Approval
   readonly isSelected: boolean
+  readonly isUnread: boolean
   readonly onSelect: () => void
   readonly onDecided: (said: string) => void
 }
 
-const Row = ({ approval, isSelected, onDecided, onSelect }: RowProps) => {
+const Row = ({ approval, isSelected, isUnread, onDecided, onSelect }: RowProps) => {
   return (
     <li
       class="approvals-row"
@@ -69,7 +70,7 @@ const Row = ({ approval, isSelected, onDecided, onSelect }: RowProps) => {
         </span>
         {isSelected && <Origin runId={approval.runId} />}
       </header>
-      <ApprovalCard approval={approval} onDecided={onDecided} />
+      <ApprovalCard approval={approval} isUnread={isUnread} onDecided={onDecided} />
     </li>
   )
 }
@@ -109,16 +110,21 @@ const Approvals = () => {
   const waiting = (data?.data ?? []).filter(({ id }) => !decided.has(id))
   const selected = selectedOf(waiting, wanted)
   const shown = useRef(waiting)
-  const movedAt = useRef(0)
+  const [movedAt, setMovedAt] = useState<number>()
+  const isUnread = movedAt !== undefined
   useLayoutEffect(() => {
     const gone = goneOf(shown.current, waiting)
     shown.current = waiting
-    if (gone.length > 0) movedAt.current = performance.now()
+    if (gone.length > 0) setMovedAt(performance.now())
     const elsewhere = gone.filter(({ id }) => !decided.has(id)).map(({ tool }) => visible(tool))
     if (elsewhere.length > 0) setSaid(`Decided elsewhere, or too late: ${elsewhere.join(", ")}`)
     if (waiting.length === 0 ? wanted !== undefined : wanted === undefined) setWanted(waiting[0]?.id)
   })
-  const isUnread = () => performance.now() - movedAt.current < readMillis
+  useEffect(() => {
+    if (movedAt === undefined) return
+    const timer = setTimeout(() => setMovedAt(undefined), readMillis)
+    return () => clearTimeout(timer)
+  }, [movedAt])
   useEffect(() => {
     if (data !== undefined) setCount("approvals", waiting.length)
   }, [data, waiting.length])
@@ -200,7 +206,7 @@ const Approvals = () => {
         ref={list}
         aria-label="Waiting tool calls"
         onClickCapture={(event) => {
-          if (!isUnread() || !(event.target instanceof Element)) return
+          if (!isUnread || !(event.target instanceof Element)) return
           if (event.target.closest("button, a") === null) return
           event.preventDefault()
           event.stopPropagation()
@@ -211,6 +217,7 @@ const Approvals = () => {
             key={approval.id}
             approval={approval}
             isSelected={approval.id === selected}
+            isUnread={isUnread}
             onSelect={() => setWanted(approval.id)}
             onDecided={(sentence) => whenDecided(approval.id, sentence)}
           />
