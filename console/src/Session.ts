@@ -43,7 +43,7 @@ export const loadWorkspaces = async (signal?: AbortSignal): Promise<void> => {
 const signInPath = "sign-in"
 
 /** Leads to the sign-in, and from there back to where one was. */
-export const toSignIn = (): void => {
+const toSignIn = (): void => {
   if (route.value.path[0] === signInPath) return
   workspaces.value = undefined
   go(href([signInPath], { from: location.hash }), { replace: true })
@@ -73,9 +73,13 @@ export const signedIn = async (signal?: AbortSignal): Promise<SignedIn | undefin
   }
 }
 
-/** Ends the session. What was typed and not sent goes with it. */
+/** Ends the session, if it is not over already. What was typed and not sent goes with it. */
 export const signOut = async (): Promise<void> => {
-  await call((client) => client.session.end())
+  try {
+    await call((client) => client.session.end())
+  } catch (error) {
+    if (toProblem(error).tag !== "Unauthenticated") throw error
+  }
   sessionStorage.clear()
   toSignIn()
 }

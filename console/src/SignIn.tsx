@@ -21,24 +21,27 @@ const lead = () => {
  * have them work as somebody else without noticing.
  */
 const useLink = () => {
-  const [code] = useState(() => route.value.path[1])
+  const code = route.value.path[1]
+  const given = useRef("")
   const [self, setSelf] = useState<string>()
   const enter = useAction(async () => {
-    await signInByLink(code ?? "")
+    await signInByLink(given.current)
     lead()
   })
   const look = useAction(async () => {
     const email = (await signedIn())?.email
+    setSelf(email)
     if (email === undefined) await enter.run()
-    else setSelf(email)
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a link is followed once
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each link is followed once, also one that is opened here
   useEffect(() => {
     if (code === undefined) return
+    given.current = code
     // Nobody finds it in the history.
     go(href(["sign-in"], Object.fromEntries(route.value.query)), { replace: true })
+    enter.clear()
     look.run()
-  }, [])
+  }, [code])
   return { enter, isBusy: look.isBusy || enter.isBusy, problem: enter.problem ?? look.problem, self }
 }
 

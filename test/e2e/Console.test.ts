@@ -46,60 +46,6 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
     return console
   }
 
-  it("lets in by a token and by no other text, and leads back to where one was", async () => {
-    const { page, isClean, close } = await openConsole(server.baseUrl)
-    await page.goto("/#/agents")
-    await page.getByRole("button", { name: "Sign in" }).waitFor()
-    await page.locator("input").first().fill("agentd_this-is-no-token-of-anybody")
-    await page.keyboard.press("Enter")
-    await page.getByRole("alert").waitFor()
-    assert.strictEqual(await page.locator("input").first().inputValue(), "agentd_this-is-no-token-of-anybody")
-    await page.locator("input").first().fill(token)
-    await page.keyboard.press("Enter")
-    await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor()
-    const cookies = await page.context().cookies()
-    assert.deepStrictEqual(
-      cookies.map(({ httpOnly, name }) => [name, httpOnly]),
-      [["session", true]]
-    )
-    assert.notInclude(
-      await page.evaluate<string>("JSON.stringify({ ...localStorage, ...sessionStorage })"),
-      token
-    )
-    for (const name of [
-      "Runs",
-      "Approvals",
-      "Schedules",
-      "Chat",
-      "Agents",
-      "Connectors",
-      "Models",
-      "Webhooks",
-      "Usage",
-      "Settings"
-    ]) {
-      await page.getByRole("link", { name, exact: true }).click()
-      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor()
-    }
-    await page.getByRole("button", { name: "Sign out" }).click()
-    await page.getByRole("button", { name: "Sign in" }).waitFor()
-    isClean()
-    await close()
-  })
-
-  it("asks to sign in when the session has ended on the server, and goes on where it was", async () => {
-    const { page, context, isClean, close } = await open("connectors")
-    await page.getByRole("heading", { level: 1, name: "Connectors" }).waitFor()
-    await context.request.delete("/api/session")
-    await page.getByRole("link", { name: "Models" }).click()
-    await page.getByRole("button", { name: "Sign in" }).waitFor()
-    await page.locator("input").first().fill(token)
-    await page.keyboard.press("Enter")
-    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor()
-    isClean()
-    await close()
-  })
-
   it("sends a task, shows how it went, and keeps filters in its address", async () => {
     const { page, isClean, close } = await open("runs")
     await page.getByRole("button", { name: "New task" }).first().click()
@@ -306,27 +252,6 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
     await page.goto("/#/agents")
     await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor()
     assert.strictEqual(await page.getByText(/onerror/).count(), 0)
-    isClean()
-    await close()
-  })
-
-  it("signs in by the link that the first start has printed, once, and asks who is signed in already", async () => {
-    const [link = ""] = /http\S+#\/sign-in\/\S+/u.exec(server.stdout() + server.stderr()) ?? []
-    assert.include(link, server.baseUrl)
-    const { page, isClean, close } = await openConsole(server.baseUrl)
-    await page.goto(link)
-    await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor()
-    assert.notInclude(page.url(), link.slice(link.lastIndexOf("/")))
-    await page.goto("about:blank")
-    await page.goto(link)
-    await page.getByText("You are signed in as").waitFor()
-    await page.getByRole("button", { name: "Sign in by the link" }).click()
-    await page.getByRole("alert").waitFor()
-    await page.context().clearCookies()
-    await page.goto("about:blank")
-    await page.goto(link)
-    await page.getByRole("alert").waitFor()
-    assert.isTrue(await page.getByLabel("Token").isVisible())
     isClean()
     await close()
   })

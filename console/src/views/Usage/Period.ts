@@ -16,8 +16,6 @@ export const periods = [
   { name: "days", label: "From … to …" }
 ] as const
 
-export type PeriodName = (typeof periods)[number]["name"]
-
 /** So many are asked for at most; the service refuses more (CONTRACT.md section 8). */
 const mostDays = 366
 

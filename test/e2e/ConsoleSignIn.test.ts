@@ -1,0 +1,114 @@
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { browser } from "../support/Browser.ts"
+import { openConsole, signedIn } from "../support/ConsolePage.ts"
+import { makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
+import { until } from "../support/Until.ts"
+
+const title = "the sign-in of the console"
+const missing = typeof browser === "string" ? `${title} (skipped: no Chromium: ${browser})` : undefined
+
+describe.skipIf(missing !== undefined)(missing ?? title, () => {
+  const dataDir = makeDataDir()
+  let server: Server
+  let token = ""
+
+  beforeAll(async () => {
+    server = await startServer({ AGENTD_DATA_DIR: dataDir.path })
+    token = readCredentials(dataDir.path).token
+  })
+  afterAll(async () => {
+    if (typeof browser !== "string") await browser.close()
+    await server?.stop("SIGKILL")
+    dataDir.remove()
+  })
+
+  it("lets in by a token and by no other text, and leads back to where one was", async () => {
+    const { page, isClean, close } = await openConsole(server.baseUrl)
+    await page.goto("/#/agents")
+    await page.getByRole("button", { name: "Sign in" }).waitFor()
+    await page.locator("input").first().fill("agentd_this-is-no-token-of-anybody")
+    await page.keyboard.press("Enter")
+    await page.getByRole("alert").waitFor()
+    assert.strictEqual(await page.locator("input").first().inputValue(), "agentd_this-is-no-token-of-anybody")
+    await page.locator("input").first().fill(token)
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor()
+    const cookies = await page.context().cookies()
+    assert.deepStrictEqual(
+      cookies.map(({ httpOnly, name }) => [name, httpOnly]),
+      [["session", true]]
+    )
+    assert.notInclude(
+      await page.evaluate<string>("JSON.stringify({ ...localStorage, ...sessionStorage })"),
+      token
+    )
+    for (const name of [
+      "Runs",
+      "Approvals",
+      "Schedules",
+      "Chat",
+      "Agents",
+      "Connectors",
+      "Models",
+      "Webhooks",
+      "Usage",
+      "Settings"
+    ]) {
+      await page.getByRole("link", { name, exact: true }).click()
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor()
+    }
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByRole("button", { name: "Sign in" }).waitFor()
+    isClean()
+    await close()
+  })
+
+  it("asks to sign in when the session has ended on the server, and goes on where it was", async () => {
+    const console = await openConsole(server.baseUrl)
+    const { page, context, isClean, close } = console
+    await signedIn(console, token)
+    await console.view("connectors")
+    await page.getByRole("heading", { level: 1, name: "Connectors" }).waitFor()
+    await context.request.delete("/api/session")
+    await page.getByRole("link", { name: "Models" }).click()
+    await page.getByRole("button", { name: "Sign in" }).waitFor()
+    await page.locator("input").first().fill(token)
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor()
+    await page.evaluate(`sessionStorage.setItem("typed", "and not sent")`)
+    // It ends just before it is ended here: whatever else is asked meanwhile comes too late to lead away from the button.
+    await page.route("**/api/session", async (route) => {
+      await context.request.delete("/api/session")
+      await route.continue()
+    })
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByRole("button", { name: "Sign in" }).waitFor()
+    await until(() => page.evaluate<boolean>("sessionStorage.length === 0"), "nothing typed is left")
+    isClean()
+    await close()
+  })
+
+  it("signs in by the link that the first start has printed, once, and asks who is signed in already", async () => {
+    const [link = ""] = /http\S+#\/sign-in\/\S+/u.exec(server.stdout() + server.stderr()) ?? []
+    assert.include(link, server.baseUrl)
+    const { page, isClean, close } = await openConsole(server.baseUrl)
+    await page.goto("/")
+    await page.getByRole("button", { name: "Sign in" }).waitFor()
+    // In the same tab, which is not loaded again for it.
+    await page.goto(link)
+    await page.getByRole("heading", { level: 1, name: "Runs" }).waitFor()
+    assert.notInclude(page.url(), link.slice(link.lastIndexOf("/")))
+    await page.goto("about:blank")
+    await page.goto(link)
+    await page.getByText("You are signed in as").waitFor()
+    await page.getByRole("button", { name: "Sign in by the link" }).click()
+    await page.getByRole("alert").waitFor()
+    await page.context().clearCookies()
+    await page.goto("about:blank")
+    await page.goto(link)
+    await page.getByRole("alert").waitFor()
+    assert.isTrue(await page.getByLabel("Token").isVisible())
+    isClean()
+    await close()
+  })
+})
