@@ -4,8 +4,8 @@ import { Problem } from "./Client.ts"
 import { useLoad } from "./Load.ts"
 import { Navigation } from "./Navigation.tsx"
 import { route } from "./Router.ts"
-import { current, loadWorkspaces, workspaces } from "./Session.ts"
-import { SignIn } from "./SignIn.tsx"
+import { current, handovers, isInterrupted, loadWorkspaces, workspaces } from "./Session.ts"
+import { SignIn, SignInAgain } from "./SignIn.tsx"
 import { Button } from "./ui/Button.tsx"
 import { Notice, ProblemNotice } from "./ui/Notice.tsx"
 import { Empty, Loading, Page } from "./ui/Page.tsx"
@@ -14,7 +14,13 @@ import { loaded, loadView, type View, viewOf } from "./Views.ts"
 /** Signed in or not: everything but the sign-in has the workspaces first. */
 export const App = () => {
   const isSignIn = useComputed(() => route.value.path[0] === "sign-in")
-  return isSignIn.value ? <SignIn /> : <Signed />
+  if (isSignIn.value) return <SignIn />
+  return (
+    <>
+      <Signed key={handovers.value} />
+      {isInterrupted.value && <SignInAgain />}
+    </>
+  )
 }
 
 const Signed = () => {

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -113,6 +114,9 @@ interface Options {
   readonly signal?: AbortSignal | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** How often somebody has signed in since the page was loaded: what was refused before is asked for again. */
+export const signIns = signal(0)
 
 let onUnauthenticated = () => {}
 

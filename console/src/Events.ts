@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { RunId } from "../../src/Schemas/Ids.ts"
 import { isEnd, NumberedEvent, type RunEvent } from "../../src/Schemas/RunEvent.ts"
-import { client, Problem, toProblem, unauthenticated } from "./Client.ts"
+import { client, Problem, signIns, toProblem, unauthenticated } from "./Client.ts"
 
 export type { NumberedEvent, RunEvent }
 
@@ -69,6 +69,15 @@ const untilUnseen = Effect.gen(function* () {
   } while (!document.hidden)
 })
 
+/** Comes back when somebody has signed in since there had been so many sign-ins. */
+const untilSignedIn = (since: number): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const stop = signIns.subscribe((count) => {
+      if (count !== since) resume(Effect.void)
+    })
+    return Effect.sync(stop)
+  })
+
 /** What no further try would change. */
 const isFinal = ({ tag }: Problem): boolean =>
   ["NotFound", "Unauthenticated", "Forbidden", "InvalidInput"].includes(tag)
@@ -100,6 +109,7 @@ const follow = (
   let begun = opened
   let last = after
   let isOver = false
+  let isRefused = false
   let failures = 0
 
   const open = Effect.gen(function* () {
@@ -133,16 +143,24 @@ const follow = (
 
   const toEnd = Effect.gen(function* () {
     while (!isOver) {
+      const since = signIns.value
       const whileSeen = runId === undefined ? read : Effect.raceFirst(read, untilUnseen)
       yield* Effect.catch(whileSeen, (error) =>
         Effect.sync(() => {
           const problem = toProblem(error)
           if (!isFinal(problem)) return
-          isOver = true
           followed.onProblem(problem)
-          if (problem.tag === "Unauthenticated") unauthenticated()
+          isRefused = problem.tag === "Unauthenticated"
+          isOver = !isRefused
+          if (isRefused) unauthenticated()
         })
       )
+      if (isRefused) {
+        isRefused = false
+        yield* untilSignedIn(since)
+        followed.onProblem(undefined)
+        continue
+      }
       if (isOver) break
       if (document.hidden && runId !== undefined) {
         yield* whenever(false)

@@ -1,5 +1,5 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks"
-import { type Problem, toProblem } from "./Client.ts"
+import { type Problem, signIns, toProblem } from "./Client.ts"
 
 export interface Loaded<A> {
   /** The last that was loaded of this key, also while it is loaded again or can't be. */
@@ -32,12 +32,14 @@ export const useLoad = <A>(
   load: (signal: AbortSignal) => Promise<A>,
   { every }: Options = {}
 ): Loaded<A> => {
+  const { value: signedInAgain } = signIns
   const [state, setState] = useState<State<A>>({ key, data: undefined, problem: undefined })
   const latest = useRef(load)
   latest.current = load
   const again = useRef(() => {})
 
   // Behind the next frame it would be asked for a frame later.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was refused is asked for again
   useLayoutEffect(() => {
     const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -85,7 +87,7 @@ export const useLoad = <A>(
       clearTimeout(timer)
       document.removeEventListener("visibilitychange", whenSeen)
     }
-  }, [key, every])
+  }, [key, every, signedInAgain])
 
   const reload = useCallback(() => again.current(), [])
   const isCurrent = state.key === key

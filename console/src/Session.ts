@@ -1,8 +1,8 @@
 import { computed, signal } from "@preact/signals"
-import type { WorkspaceId } from "../../src/Schemas/Ids.ts"
+import type { UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
 import type { SignedIn } from "../../src/Schemas/Session.ts"
 import type { WorkspaceView } from "../../src/Schemas/Workspace.ts"
-import { call, toProblem, whenUnauthenticated } from "./Client.ts"
+import { call, signIns, toProblem, whenUnauthenticated } from "./Client.ts"
 import { go, href, route } from "./Router.ts"
 
 type Workspace = typeof WorkspaceView.Type
@@ -38,29 +38,73 @@ export const choose = (id: string): void => {
 export const loadWorkspaces = async (signal?: AbortSignal): Promise<void> => {
   const { data } = await call((client) => client.workspaces.list(), signal)
   workspaces.value = data
+  if (owner !== null) return
+  const self = await signedIn(signal)
+  if (self !== undefined) own(self.userId)
 }
 
 const signInPath = "sign-in"
 
+/** Whether the session has ended while something was looked at, which stays as it is behind the sign-in. */
+export const isInterrupted = signal(false)
+
+const userKey = "agentd.user"
+
+/** Whose page it is, as far as it is known. */
+let owner = localStorage.getItem(userKey)
+
+const own = (userId: UserId): void => {
+  owner = userId
+  localStorage.setItem(userKey, userId)
+}
+
+/** How often the page has become somebody else's: what it shows and what was typed is nobody's then. */
+export const handovers = signal(0)
+
 /** Leads to the sign-in, and from there back to where one was. */
 const toSignIn = (): void => {
+  isInterrupted.value = false
   if (route.value.path[0] === signInPath) return
   workspaces.value = undefined
   go(href([signInPath], { from: location.hash }), { replace: true })
 }
 
-whenUnauthenticated(toSignIn)
+whenUnauthenticated(() => {
+  if (workspaces.value === undefined || route.value.path[0] === signInPath) toSignIn()
+  else isInterrupted.value = true
+})
+
+/** Goes on as a user, where that one was if it is the same. */
+const enter = async (userId: UserId): Promise<void> => {
+  if (owner !== userId) {
+    sessionStorage.clear()
+    workspaces.value = undefined
+    handovers.value += 1
+    own(userId)
+  }
+  await loadWorkspaces()
+  isInterrupted.value = false
+  signIns.value += 1
+}
 
 /** Begins a session with a token, which is kept nowhere here. */
 export const signIn = async (token: string): Promise<void> => {
-  await call((client) => client.session.start(), undefined, { authorization: `Bearer ${token}` })
-  await loadWorkspaces()
+  const { data } = await call((client) => client.session.start(), undefined, {
+    authorization: `Bearer ${token}`
+  })
+  await enter(data.userId)
 }
 
 /** Begins a session with the code of a link, which works once. */
 export const signInByLink = async (code: string): Promise<void> => {
-  await call((client) => client.session.startByLink({ payload: { code } }))
-  await loadWorkspaces()
+  const { data } = await call((client) => client.session.startByLink({ payload: { code } }))
+  await enter(data.userId)
+}
+
+/** Goes on if somebody has signed in meanwhile, in another tab. */
+export const lookAgain = async (signal: AbortSignal): Promise<void> => {
+  const self = await signedIn(signal)
+  if (self !== undefined && isInterrupted.value) await enter(self.userId)
 }
 
 /** Who is signed in already, and by which token or session; undefined: nobody is. */

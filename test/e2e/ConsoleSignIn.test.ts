@@ -88,6 +88,38 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
     await close()
   })
 
+  it("keeps what is written when the session ends meanwhile, and follows a run on", async () => {
+    const console = await openConsole(server.baseUrl)
+    const { page, context, isClean, close } = console
+    await signedIn(console, token)
+    await console.view("runs")
+    await page.getByRole("button", { name: "New task" }).first().click()
+    const task = page.getByRole("textbox", { name: "What is to be done" })
+    await task.fill("written for an hour")
+    await context.request.delete("/api/session")
+    await page.getByRole("button", { name: "Send task" }).click()
+    const again = page.getByRole("dialog", { name: "Sign in" })
+    await again.getByText("Your session has ended.").waitFor()
+    await page.keyboard.press("Escape")
+    await again.getByLabel("Token").fill("agentd_this-is-no-token-of-anybody")
+    await page.keyboard.press("Enter")
+    await again.getByRole("alert").waitFor()
+    await again.getByLabel("Token").fill(token)
+    await page.keyboard.press("Enter")
+    await again.waitFor({ state: "detached" })
+    assert.strictEqual(await task.inputValue(), "written for an hour")
+    await page.getByRole("button", { name: "Send task" }).click()
+    await page.getByText("Completed", { exact: true }).first().waitFor()
+
+    await context.request.delete("/api/session")
+    await again.waitFor()
+    await signedIn(console, token)
+    await again.waitFor({ state: "detached" })
+    await page.getByRole("heading", { level: 1, name: "written for an hour" }).waitFor()
+    isClean()
+    await close()
+  })
+
   it("signs in by the link that the first start has printed, once, and asks who is signed in already", async () => {
     const [link = ""] = /http\S+#\/sign-in\/\S+/u.exec(server.stdout() + server.stderr()) ?? []
     assert.include(link, server.baseUrl)

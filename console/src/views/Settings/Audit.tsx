@@ -2,17 +2,14 @@ import type { AuditEntry } from "../../../../src/Schemas/Audit.ts"
 import type { Member } from "../../../../src/Schemas/Workspace.ts"
 import { call } from "../../Client.ts"
 import { useLoad } from "../../Load.ts"
-import { usePages } from "../../Pages.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
-import { More } from "../../ui/More.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Section } from "../../ui/Page.tsx"
 import { Table } from "../../ui/Table.tsx"
 import { Moment } from "../../ui/Time.tsx"
+import { usePages } from "../../usePages.ts"
 import { addressOf } from "./Target.ts"
-
-const pageSize = 50
 
 const actorOf = ({ actor }: AuditEntry, members: ReadonlyArray<Member>): string => {
   if ("userId" in actor) return members.find(({ userId }) => userId === actor.userId)?.email ?? actor.userId
@@ -37,16 +34,19 @@ export const Audit = () => {
   const { data: members } = useLoad(workspace, (signal) =>
     call((client) => client.workspaces.members({ params: { id: workspace } }), signal)
   )
-  const pages = usePages<AuditEntry>(workspace, async (after, signal) => {
-    const query = {
-      workspaceId: workspace,
-      limit: pageSize,
-      ...(after !== undefined && { after: after as AuditEntry["id"] })
+  const { data, isLoading, more, problem, reload } = usePages<AuditEntry>(
+    workspace,
+    async ({ after, limit }, signal) => {
+      const query = {
+        workspaceId: workspace,
+        limit,
+        ...(after !== undefined && { after: after as AuditEntry["id"] })
+      }
+      const { data } = await call((client) => client.audit.list({ query }), signal)
+      return { data, nextAfter: data.length < limit ? null : (data.at(-1)?.id ?? null) }
     }
-    const { data } = await call((client) => client.audit.list({ query }), signal)
-    return { rows: data, next: data.length < pageSize ? null : (data.at(-1)?.id ?? null) }
-  })
-  const { isLoading, problem, reload, rows: entries } = pages
+  )
+  const entries = data?.rows ?? []
   return (
     <Section
       title="Audit"
@@ -59,9 +59,7 @@ export const Audit = () => {
       <div class="stack">
         <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={6} />}
-        {!isLoading && problem === undefined && entries.length === 0 && (
-          <Empty title="Nothing was done yet." />
-        )}
+        {data !== undefined && entries.length === 0 && <Empty title="Nothing was done yet." />}
         {entries.length > 0 && (
           <Table stacks label="Audit entries" columns={["Time", "Actor", "Action", "Target", "Address"]}>
             {entries.map((entry) => (
@@ -81,7 +79,7 @@ export const Audit = () => {
             ))}
           </Table>
         )}
-        <More pages={pages} />
+        {data?.hasMore === true && <Button onClick={more}>Load more</Button>}
       </div>
     </Section>
   )

@@ -3,20 +3,18 @@ import type { MemoryEntryId } from "../../../../src/Schemas/Ids.ts"
 import type { MemoryEntry } from "../../../../src/Schemas/MemoryEntry.ts"
 import { call, newKey } from "../../Client.ts"
 import { useAction } from "../../Load.ts"
-import { usePages, useSettled } from "../../Pages.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Confirm } from "../../ui/Dialog.tsx"
 import { TextArea, TextField } from "../../ui/Field.tsx"
-import { More } from "../../ui/More.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Section } from "../../ui/Page.tsx"
 import { isOfForm } from "../../ui/Problems.ts"
 import { Table } from "../../ui/Table.tsx"
 import { LongText } from "../../ui/Text.tsx"
 import { Age } from "../../ui/Time.tsx"
-
-const pageSize = 50
+import { usePages } from "../../usePages.ts"
+import { useSettled } from "../../useSettled.ts"
 
 const Writing = ({ onWritten }: { readonly onWritten: () => void }) => {
   const [key, setKey] = useState("")
@@ -63,18 +61,20 @@ export const Memory = () => {
   const [key, setKey] = useState("")
   const [leaving, setLeaving] = useState<MemoryEntry>()
   const [inCategory, ofKey] = [useSettled(category.trim()), useSettled(key.trim())]
-  const pages = usePages(JSON.stringify([workspace, inCategory, ofKey]), async (after, signal) => {
-    const query = {
-      workspaceId: workspace,
-      limit: pageSize,
-      ...(inCategory !== "" && { category: inCategory }),
-      ...(ofKey !== "" && { key: ofKey }),
-      ...(after !== undefined && { after: after as MemoryEntryId })
+  const { data, isLoading, more, problem, reload } = usePages<MemoryEntry>(
+    JSON.stringify([workspace, inCategory, ofKey]),
+    ({ after, limit }, signal) => {
+      const query = {
+        workspaceId: workspace,
+        limit,
+        ...(inCategory !== "" && { category: inCategory }),
+        ...(ofKey !== "" && { key: ofKey }),
+        ...(after !== undefined && { after: after as MemoryEntryId })
+      }
+      return call((client) => client.memory.list({ query }), signal)
     }
-    const { data, nextAfter } = await call((client) => client.memory.list({ query }), signal)
-    return { rows: data, next: nextAfter }
-  })
-  const { isLoading, problem, reload, rows: entries } = pages
+  )
+  const entries = data?.rows ?? []
   const remove = useAction(async () => {
     if (leaving === undefined) return
     await call((client) => client.memory.remove({ params: { id: leaving.id } }))
@@ -89,7 +89,7 @@ export const Memory = () => {
         </div>
         <ProblemNotice problem={problem} onRetry={reload} />
         {isLoading && <Loading rows={3} />}
-        {!isLoading && problem === undefined && entries.length === 0 && (
+        {data !== undefined && entries.length === 0 && (
           <Empty title="Nothing is remembered here.">
             <p>Agents write with their tool `remember`, and people below.</p>
           </Empty>
@@ -115,7 +115,7 @@ export const Memory = () => {
             ))}
           </Table>
         )}
-        <More pages={pages} />
+        {data?.hasMore === true && <Button onClick={more}>Load more</Button>}
         <Writing onWritten={reload} />
       </div>
       {leaving !== undefined && (

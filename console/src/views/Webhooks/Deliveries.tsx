@@ -3,19 +3,17 @@ import { type WebhookDelivery, WebhookDeliveryStatus } from "../../../../src/Sch
 import { call, newKey } from "../../Client.ts"
 import { duration } from "../../Format.ts"
 import { useAction } from "../../Load.ts"
-import { usePages } from "../../Pages.ts"
 import { route, setQuery } from "../../Router.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Select } from "../../ui/Field.tsx"
-import { More } from "../../ui/More.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading } from "../../ui/Page.tsx"
 import { Badge, type Tone } from "../../ui/Status.tsx"
 import { Table } from "../../ui/Table.tsx"
 import { Age } from "../../ui/Time.tsx"
+import { usePages } from "../../usePages.ts"
 
 const lookMillis = 3_000
-const pageSize = 50
 
 const states: Record<
   WebhookDeliveryStatus,
@@ -80,20 +78,16 @@ const Row = ({ delivery, onSent }: { readonly delivery: WebhookDelivery; readonl
 export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly stamp: number }) => {
   const asked = route.value.query.get("status")
   const status = WebhookDeliveryStatus.literals.find((each) => each === asked)
-  const pages = usePages<WebhookDelivery>(
+  const { data, isLoading, more, problem, reload } = usePages<WebhookDelivery>(
     `${id} ${status ?? ""} ${stamp}`,
-    async (after, signal) => {
-      const query = {
-        limit: pageSize,
-        ...(status && { status }),
-        ...(after && { after: after as WebhookDeliveryId })
-      }
+    async ({ after, limit }, signal) => {
+      const query = { limit, ...(status && { status }), ...(after && { after: after as WebhookDeliveryId }) }
       const { data } = await call((client) => client.webhooks.deliveries({ params: { id }, query }), signal)
-      return { rows: data, next: data.length < pageSize ? null : (data.at(-1)?.id ?? null) }
+      return { data, nextAfter: data.length < limit ? null : (data.at(-1)?.id ?? null) }
     },
     { every: lookMillis }
   )
-  const { isLoading, problem, refresh, reload, rows } = pages
+  const rows = data?.rows ?? []
   return (
     <div class="stack">
       <Select
@@ -107,7 +101,7 @@ export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly sta
       />
       <ProblemNotice problem={problem} onRetry={reload} />
       {isLoading && <Loading />}
-      {!isLoading && problem === undefined && rows.length === 0 && (
+      {data !== undefined && rows.length === 0 && (
         <Empty title={status === undefined ? "Nothing was sent yet." : "There are none in this state."} />
       )}
       {rows.length > 0 && (
@@ -117,11 +111,11 @@ export const Deliveries = ({ id, stamp }: { readonly id: WebhookId; readonly sta
           columns={["Event", "State", "Attempts", "Last attempt", "Next", "Created", ""]}
         >
           {rows.map((delivery) => (
-            <Row key={delivery.id} delivery={delivery} onSent={refresh} />
+            <Row key={delivery.id} delivery={delivery} onSent={reload} />
           ))}
         </Table>
       )}
-      <More pages={pages} />
+      {data?.hasMore === true && <Button onClick={more}>Load more</Button>}
     </div>
   )
 }
