@@ -1,5 +1,6 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks"
-import { type Problem, signIns, toProblem } from "./Client.ts"
+import { newKey, type Problem, signIns, toProblem } from "./Client.ts"
+import { makeOnce, type Once } from "./Once.ts"
 
 export interface Loaded<A> {
   /** The last that was loaded of this key, also while it is loaded again or can't be. */
@@ -133,3 +134,6 @@ export const useAction = <A extends ReadonlyArray<unknown>>(
   const clear = useCallback(() => setProblem(undefined), [])
   return { run, isBusy, problem, clear }
 }
+
+/** What is made once however often it is sent, for as long as a component is there. */
+export const useOnce = (): Once => useState(() => makeOnce(newKey))[0]

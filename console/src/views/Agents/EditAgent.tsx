@@ -1,7 +1,6 @@
-import { useRef } from "preact/hooks"
 import type { AgentId } from "../../../../src/Schemas/Ids.ts"
-import { call, newKey } from "../../Client.ts"
-import { useLoad } from "../../Load.ts"
+import { call } from "../../Client.ts"
+import { useLoad, useOnce } from "../../Load.ts"
 import { go, href } from "../../Router.ts"
 import { workspaceId } from "../../Session.ts"
 import { ProblemNotice } from "../../ui/Notice.tsx"
@@ -23,15 +22,12 @@ const readOffers = async (signal: AbortSignal) => {
 export const NewAgent = () => {
   const workspace = workspaceId()
   const { data, isLoading, problem, reload } = useLoad(workspace, readOffers)
-  const sent = useRef<{ readonly body: string; readonly key: ReturnType<typeof newKey> } | undefined>(
-    undefined
-  )
+  const once = useOnce()
   const save = async (draft: Draft) => {
     const payload = createOf(draft, workspace)
-    const body = JSON.stringify(payload)
-    // The same sent again is the same agent; another text is another.
-    if (sent.current?.body !== body) sent.current = { body, key: newKey() }
-    const { data } = await call((client) => client.agents.create({ payload }), undefined, sent.current.key)
+    const { data } = await once(payload, (key) =>
+      call((client) => client.agents.create({ payload }), undefined, key)
+    )
     go(href(["agents", data.id]), { replace: true })
   }
   return (

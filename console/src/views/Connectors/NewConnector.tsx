@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks"
 import type { CreateConnector } from "../../../../src/Schemas/Connector.ts"
 import { knownProviders, registryEntry } from "../../../../src/Schemas/ConnectorRegistry.ts"
-import { call, newKey, Problem } from "../../Client.ts"
-import { useAction } from "../../Load.ts"
+import { call, Problem } from "../../Client.ts"
+import { useAction, useOnce } from "../../Load.ts"
 import { go, href } from "../../Router.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
@@ -50,12 +50,14 @@ export const NewConnector = ({ onClose }: { readonly onClose: () => void }) => {
   const [providerId, setProviderId] = useState("")
   const [name, setName] = useState("")
   const [entered, setEntered] = useState(nothing)
-  const [key] = useState(newKey)
+  const once = useOnce()
   const create = useAction(async () => {
     const metadata = metadataOf(entered)
     if (typeof metadata === "string") throw new Problem("InvalidInput", metadata)
     const payload = { workspaceId: workspaceId(), metadata, ...payloadOf(kind, providerId, name) }
-    const { data } = await call((client) => client.connectors.create({ payload }), undefined, key)
+    const { data } = await once(payload, (key) =>
+      call((client) => client.connectors.create({ payload }), undefined, key)
+    )
     onClose()
     go(href(["connectors", data.id]))
   })

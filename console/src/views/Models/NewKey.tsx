@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
 import { Provider } from "../../../../src/Schemas/ProviderKey.ts"
-import { call, newKey, Problem } from "../../Client.ts"
-import { useAction } from "../../Load.ts"
+import { call, Problem } from "../../Client.ts"
+import { useAction, useOnce } from "../../Load.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Dialog } from "../../ui/Dialog.tsx"
@@ -30,7 +30,7 @@ interface Props {
 export const NewKey = ({ onClose, onMade }: Props) => {
   const [entered, setEntered] = useState(noKey)
   const [prices, setPrices] = useState(noPrices)
-  const [key] = useState(newKey)
+  const once = useOnce()
   const create = useAction(async () => {
     const pricing = pricingOf(prices)
     if (typeof pricing === "string") throw new Problem("InvalidInput", pricing)
@@ -39,7 +39,7 @@ export const NewKey = ({ onClose, onMade }: Props) => {
       ...payloadOf(entered),
       ...(pricing !== null && { pricing })
     }
-    await call((client) => client.providerKeys.create({ payload }), undefined, key)
+    await once(payload, (key) => call((client) => client.providerKeys.create({ payload }), undefined, key))
     onMade()
     onClose()
   })

@@ -2,8 +2,8 @@ import { useEffect, useState } from "preact/hooks"
 import type { RunId } from "../../../../src/Schemas/Ids.ts"
 import type { ProviderKey } from "../../../../src/Schemas/ProviderKey.ts"
 import { isTerminal } from "../../../../src/Schemas/Run.ts"
-import { call, newKey } from "../../Client.ts"
-import { useAction, useLoad } from "../../Load.ts"
+import { call } from "../../Client.ts"
+import { useAction, useLoad, useOnce } from "../../Load.ts"
 import { href } from "../../Router.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
@@ -53,9 +53,12 @@ export const Trial = ({
 }) => {
   const [prompt, setPrompt] = useState("Say hello in five words.")
   const [runId, setRunId] = useState<RunId>()
+  const once = useOnce()
   const ask = useAction(async () => {
     const payload = { workspaceId: workspaceId(), prompt, providerKeyId: providerKey.id }
-    const { data } = await call((client) => client.tasks.create({ payload }), undefined, newKey())
+    const { data } = await once(payload, (key) =>
+      call((client) => client.tasks.create({ payload }), undefined, key)
+    )
     setRunId(data.id)
   })
   return (

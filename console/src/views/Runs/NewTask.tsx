@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import type { RunId } from "../../../../src/Schemas/Ids.ts"
 import { call, newKey, Problem } from "../../Client.ts"
 import { useAction, useLoad } from "../../Load.ts"
+import { makeOnce, type Once } from "../../Once.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Dialog } from "../../ui/Dialog.tsx"
@@ -34,15 +35,13 @@ const autonomy = [
 /** What was written and not sent, of each workspace: closing the dialog loses nothing. */
 const drafts = new Map<string, Draft>()
 
-/** What was sent without an answer, of each workspace, and the key that it was sent with. */
-const sent = new Map<string, { readonly body: string; readonly key: ReturnType<typeof newKey> }>()
+const sending = new Map<string, Once>()
 
-/** The same task sent again is the same run, also from a dialog that was closed meanwhile; another text is another. */
-const keyOf = (workspace: string, body: string): ReturnType<typeof newKey> => {
-  const before = sent.get(workspace)
-  const key = before?.body === body ? before.key : newKey()
-  sent.set(workspace, { body, key })
-  return key
+/** Of each workspace: the same task sent again is the same run, also from a dialog that was closed meanwhile. */
+const onceOf = (workspace: string): Once => {
+  const once = sending.get(workspace) ?? makeOnce(newKey)
+  sending.set(workspace, once)
+  return once
 }
 
 interface Props {
@@ -85,10 +84,10 @@ export const NewTask = ({ agentId, projectId, onClose, onSent }: Props) => {
     const sentence = draftProblem(draft)
     if (sentence !== undefined) throw new Problem("InvalidInput", sentence)
     const payload = taskOf(draft, workspace)
-    const key = keyOf(workspace, JSON.stringify(payload))
-    const { data } = await call((client) => client.tasks.create({ payload }), undefined, key)
+    const { data } = await onceOf(workspace)(payload, (key) =>
+      call((client) => client.tasks.create({ payload }), undefined, key)
+    )
     drafts.delete(workspace)
-    sent.delete(workspace)
     onSent(data.id)
   })
 

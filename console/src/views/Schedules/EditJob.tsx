@@ -1,7 +1,6 @@
-import { useRef } from "preact/hooks"
 import { CronJobId } from "../../../../src/Schemas/Ids.ts"
-import { call, newKey } from "../../Client.ts"
-import { useLoad } from "../../Load.ts"
+import { call } from "../../Client.ts"
+import { useLoad, useOnce } from "../../Load.ts"
 import { go, href, route } from "../../Router.ts"
 import { workspaceId } from "../../Session.ts"
 import { ProblemNotice } from "../../ui/Notice.tsx"
@@ -26,15 +25,12 @@ const readOffers = async (signal: AbortSignal) => {
 export const NewJob = () => {
   const workspace = workspaceId()
   const { data, isLoading, problem, reload } = useLoad(workspace, readOffers)
-  const sent = useRef<{ readonly body: string; readonly key: ReturnType<typeof newKey> } | undefined>(
-    undefined
-  )
+  const once = useOnce()
   const save = async (draft: Draft) => {
     const payload = createOf(draft, workspace)
-    const body = JSON.stringify(payload)
-    // The same sent again is the same job; another text is another.
-    if (sent.current?.body !== body) sent.current = { body, key: newKey() }
-    const { data } = await call((client) => client.cronJobs.create({ payload }), undefined, sent.current.key)
+    const { data } = await once(payload, (key) =>
+      call((client) => client.cronJobs.create({ payload }), undefined, key)
+    )
     go(href(["schedules", data.id]), { replace: true })
   }
   return (

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks"
 import type { TokenView } from "../../../../src/Schemas/Token.ts"
-import { call, newKey } from "../../Client.ts"
-import { useAction, useLoad } from "../../Load.ts"
+import { call } from "../../Client.ts"
+import { useAction, useLoad, useOnce } from "../../Load.ts"
 import { signedIn, workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Copy } from "../../ui/Copy.tsx"
@@ -18,9 +18,12 @@ const names = ["name", "expiresInDays"]
 const Making = ({ onMade }: { readonly onMade: (token: string) => void }) => {
   const [name, setName] = useState("")
   const [days, setDays] = useState("90")
+  const once = useOnce()
   const make = useAction(async () => {
     const payload = { name, ...(days.trim() !== "" && { expiresInDays: Number(days) }) }
-    const made = await call((client) => client.tokens.create({ payload }), undefined, newKey())
+    const made = await once(payload, (key) =>
+      call((client) => client.tokens.create({ payload }), undefined, key)
+    )
     setName("")
     onMade(made.data.token)
   })

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
-import { call, newKey } from "../../Client.ts"
-import { useAction, useLoad } from "../../Load.ts"
+import { call } from "../../Client.ts"
+import { useAction, useLoad, useOnce } from "../../Load.ts"
 import { choose, current, isOwner, loadWorkspaces, workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Id } from "../../ui/Copy.tsx"
@@ -44,6 +44,7 @@ const Naming = ({ deed, initial = "", label, onName }: NamingProps) => {
 
 const Projects = () => {
   const workspace = workspaceId()
+  const once = useOnce()
   const { data, isLoading, problem, reload } = useLoad(workspace, (signal) =>
     call((client) => client.projects.list({ query: { workspaceId: workspace } }), signal)
   )
@@ -75,7 +76,9 @@ const Projects = () => {
           deed="Create project"
           onName={async (name) => {
             const payload = { workspaceId: workspace, name }
-            await call((client) => client.projects.create({ payload }), undefined, newKey())
+            await once(payload, (key) =>
+              call((client) => client.projects.create({ payload }), undefined, key)
+            )
             reload()
           }}
         />
@@ -86,6 +89,7 @@ const Projects = () => {
 
 /** The workspace that is looked at, its projects, and how to have another. */
 export const Workspace = () => {
+  const once = useOnce()
   const { value: workspace } = current
   if (workspace === undefined) return null
   return (
@@ -119,13 +123,13 @@ export const Workspace = () => {
           label="New workspace"
           deed="Create workspace"
           onName={async (name) => {
-            const made = await call(
-              (client) => client.workspaces.create({ payload: { name } }),
-              undefined,
-              newKey()
-            )
-            await loadWorkspaces()
-            choose(made.data.id)
+            const payload = { name }
+            const made = await once(payload, async (key) => {
+              const { data } = await call((client) => client.workspaces.create({ payload }), undefined, key)
+              await loadWorkspaces()
+              return data
+            })
+            choose(made.id)
           }}
         />
       </Section>

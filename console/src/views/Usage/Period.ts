@@ -1,3 +1,5 @@
+import { mostDays } from "../../../../src/Schemas/UsageReport.ts"
+
 const dayMillis = 86_400_000
 
 /** Whole UTC days such as `2026-11-22`: from the first up to the other, without it. */
@@ -15,9 +17,6 @@ export const periods = [
   { name: "365", label: "Last 365 days" },
   { name: "days", label: "From … to …" }
 ] as const
-
-/** So many are asked for at most; the service refuses more (CONTRACT.md section 8). */
-const mostDays = 366
 
 const dayOf = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks"
 import type { NewWebhook, Webhook } from "../../../../src/Schemas/Webhook.ts"
 import { WebhookEventType } from "../../../../src/Schemas/WebhookEvent.ts"
-import { call, newKey, Problem } from "../../Client.ts"
-import { useAction } from "../../Load.ts"
+import { call, Problem } from "../../Client.ts"
+import { useAction, useOnce } from "../../Load.ts"
 import { workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Dialog } from "../../ui/Dialog.tsx"
@@ -26,7 +26,7 @@ export const WebhookForm = ({ onClose, onSaved, webhook }: Props) => {
   const [chosen, setChosen] = useState<ReadonlySet<WebhookEventType>>(
     new Set(WebhookEventType.literals.filter((name) => webhook?.events.includes(name)))
   )
-  const [key] = useState(newKey)
+  const once = useOnce()
   const choose = (name: WebhookEventType, isIn: boolean) => {
     const others = WebhookEventType.literals.filter((each) => each !== name && chosen.has(each))
     setChosen(new Set(isIn ? [...others, name] : others))
@@ -43,10 +43,9 @@ export const WebhookForm = ({ onClose, onSaved, webhook }: Props) => {
       await call((client) => client.webhooks.update({ params: { id: webhook.id }, payload }))
       onSaved(undefined)
     } else {
-      const made = await call(
-        (client) => client.webhooks.create({ payload: { ...payload, workspaceId: workspaceId() } }),
-        undefined,
-        key
+      const given = { ...payload, workspaceId: workspaceId() }
+      const made = await once(given, (key) =>
+        call((client) => client.webhooks.create({ payload: given }), undefined, key)
       )
       onSaved(made.data)
     }
