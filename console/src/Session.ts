@@ -61,6 +61,18 @@ const own = (userId: UserId): void => {
 /** How often the page has become somebody else's: what it shows and what was typed is nobody's then. */
 export const handovers = signal(0)
 
+const typed: Array<() => void> = []
+
+/** How to forget what somebody typed and has not sent, which is kept longer than what shows it. */
+export const whenLeft = (forget: () => void): void => {
+  typed.push(forget)
+}
+
+const forgetTyped = (): void => {
+  sessionStorage.clear()
+  for (const forget of typed) forget()
+}
+
 /** Leads to the sign-in, and from there back to where one was. */
 const toSignIn = (): void => {
   isInterrupted.value = false
@@ -77,7 +89,7 @@ whenUnauthenticated(() => {
 /** Goes on as a user, where that one was if it is the same. */
 const enter = async (userId: UserId): Promise<void> => {
   if (owner !== userId) {
-    sessionStorage.clear()
+    forgetTyped()
     workspaces.value = undefined
     handovers.value += 1
     own(userId)
@@ -124,6 +136,6 @@ export const signOut = async (): Promise<void> => {
   } catch (error) {
     if (toProblem(error).tag !== "Unauthenticated") throw error
   }
-  sessionStorage.clear()
+  forgetTyped()
   toSignIn()
 }

@@ -120,6 +120,28 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
     await close()
   })
 
+  it("forgets at the sign-out what was typed and not sent", async () => {
+    const console = await openConsole(server.baseUrl)
+    const { page, isClean, close } = console
+    await signedIn(console, token)
+    await console.view("runs")
+    const text = page.getByLabel("What is to be done")
+    const write = () => page.getByRole("button", { name: "New task" }).first().click()
+    await write()
+    await text.fill("what nobody else is to read")
+    await page.keyboard.press("Escape")
+    await write()
+    assert.strictEqual(await text.inputValue(), "what nobody else is to read")
+    await page.keyboard.press("Escape")
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.locator("input").first().fill(token)
+    await page.keyboard.press("Enter")
+    await write()
+    assert.strictEqual(await text.inputValue(), "")
+    isClean()
+    await close()
+  })
+
   it("signs in by the link that the first start has printed, once, and asks who is signed in already", async () => {
     const [link = ""] = /http\S+#\/sign-in\/\S+/u.exec(server.stdout() + server.stderr()) ?? []
     assert.include(link, server.baseUrl)

@@ -3,7 +3,7 @@ import type { RunId } from "../../../../src/Schemas/Ids.ts"
 import { call, newKey, Problem } from "../../Client.ts"
 import { useAction, useLoad } from "../../Load.ts"
 import { makeOnce, type Once } from "../../Once.ts"
-import { workspaceId } from "../../Session.ts"
+import { whenLeft, workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { Dialog } from "../../ui/Dialog.tsx"
 import { Select, TextArea, TextField } from "../../ui/Field.tsx"
@@ -43,6 +43,11 @@ const onceOf = (workspace: string): Once => {
   sending.set(workspace, once)
   return once
 }
+
+whenLeft(() => {
+  drafts.clear()
+  sending.clear()
+})
 
 interface Props {
   readonly agentId?: string
