@@ -3,7 +3,7 @@ import type { NewWebhook, Webhook } from "../../../../src/Schemas/Webhook.ts"
 import { call } from "../../Client.ts"
 import { useLoad } from "../../Load.ts"
 import { go, href } from "../../Router.ts"
-import { workspaceId } from "../../Session.ts"
+import { isOwner, workspaceId } from "../../Session.ts"
 import { Button } from "../../ui/Button.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
 import { Empty, Loading, Page } from "../../ui/Page.tsx"
@@ -50,9 +50,11 @@ export const WebhookList = () => {
       title="Webhooks"
       note="They tell other services what happens here, signed."
       actions={
-        <Button kind="primary" onClick={() => setAdds(true)}>
-          New webhook
-        </Button>
+        isOwner.value && (
+          <Button kind="primary" onClick={() => setAdds(true)}>
+            New webhook
+          </Button>
+        )
       }
     >
       <ProblemNotice problem={problem} {...(problem?.tag !== "Forbidden" && { onRetry: reload })} />
