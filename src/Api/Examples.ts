@@ -29,6 +29,7 @@ const values: Readonly<Record<string, Schema.Json>> = {
   cronJobId: null,
   runId: "run_01m7zt5r3p8v4kq2n6w9x1y0ze",
   toolCallId: "call_01m7zt5r3p8v4kq2n6w9x1y0zf",
+  tokenId: "token_01m7zt5r3p8v4kq2n6w9x1y0zq",
   createdAt: at,
   updatedAt: at,
   expiresAt: "2027-02-20T08:00:00.000Z",
