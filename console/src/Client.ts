@@ -147,5 +147,11 @@ export const call = <A, E>(
   headers: Readonly<Record<string, string>> = {}
 ): Promise<A> => run(use(client), { signal, headers })
 
+/** A name that nothing else has. `crypto.randomUUID` is there over https and on one's own machine alone. */
+export const newId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    ""
+  )
+
 /** A key with which a request that is sent again is done once (CONTRACT.md section 9): one for each thing to be done. */
-export const newKey = (): Readonly<Record<string, string>> => ({ "idempotency-key": crypto.randomUUID() })
+export const newKey = (): Readonly<Record<string, string>> => ({ "idempotency-key": newId() })

@@ -1,5 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { browser } from "../support/Browser.ts"
+import { browser, untrustedHost } from "../support/Browser.ts"
 import { openConsole, signedIn } from "../support/ConsolePage.ts"
 import { makeDataDir, readCredentials, type Server, startServer } from "../support/Process.ts"
 import { until } from "../support/Until.ts"
@@ -162,6 +162,26 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
     await page.goto(link)
     await page.getByRole("alert").waitFor()
     assert.isTrue(await page.getByLabel("Token").isVisible())
+    isClean()
+    await close()
+  })
+
+  it("works at the address of another machine over http, where browsers give pages less", async () => {
+    const { page, isClean, close } = await openConsole(server.baseUrl.replace("127.0.0.1", untrustedHost))
+    await page.goto("/#/runs")
+    await page.locator("input").first().fill(token)
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: "New task" }).first().click()
+    assert.isFalse(await page.evaluate<boolean>("isSecureContext"))
+    await page.getByLabel("What is to be done").fill("asked from elsewhere")
+    await page.getByRole("button", { name: "Send task" }).click()
+    await page.getByText("Completed", { exact: true }).first().waitFor()
+    await page.getByRole("button", { name: "Copy" }).first().click()
+    await page.getByText("Can't copy here").waitFor()
+    await page.getByRole("link", { name: "Chat", exact: true }).click()
+    await page.getByLabel("Message", { exact: true }).fill("said from elsewhere")
+    await page.keyboard.press("Enter")
+    await page.getByText("said from elsewhere").nth(1).waitFor()
     isClean()
     await close()
   })

@@ -4,11 +4,14 @@ import { type Browser, chromium as playwright } from "playwright-core"
 /** Only ends what hangs. */
 const limitMillis = 240_000
 
+/** A name of this machine that a browser trusts no more than that of any other. */
+export const untrustedHost = "agentd.test"
+
 const launch = async (): Promise<Browser> =>
   playwright.launch({
     executablePath: await chromium.executablePath(),
     // Root may not use its sandbox, and what it opens here is our own.
-    args: ["--headless=shell", "--no-sandbox"],
+    args: ["--headless=shell", "--no-sandbox", `--host-resolver-rules=MAP ${untrustedHost} 127.0.0.1`],
     timeout: limitMillis
   })
 

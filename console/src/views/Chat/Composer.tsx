@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { AutonomyLevel } from "../../../../src/Schemas/Autonomy.ts"
+import { newId } from "../../Client.ts"
 import { useAction } from "../../Load.ts"
 import { Button } from "../../ui/Button.tsx"
 import { ProblemNotice } from "../../ui/Notice.tsx"
@@ -40,7 +41,7 @@ export const Composer = ({ name, isAnswering, canStop, payloadOf, onSend, onStop
     const autonomyLevel = AutonomyLevel.literals.find((each) => each === level)
     const said = { content: text.trim(), ...(autonomyLevel !== undefined && { autonomyLevel }) }
     keep("")
-    return { key: crypto.randomUUID(), payload: payloadOf(said) }
+    return { key: newId(), payload: payloadOf(said) }
   }
   const send = useAction(async (again?: Unsent) => {
     const unsent = again ?? typed()
