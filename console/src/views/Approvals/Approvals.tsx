@@ -201,17 +201,7 @@ const Approvals = () => {
         </Empty>
       )}
       {waiting.length > 0 && <h2 class="visually-hidden">Waiting tool calls</h2>}
-      <ul
-        class="approvals-list"
-        ref={list}
-        aria-label="Waiting tool calls"
-        onClickCapture={(event) => {
-          if (!isUnread || !(event.target instanceof Element)) return
-          if (event.target.closest("button, a") === null) return
-          event.preventDefault()
-          event.stopPropagation()
-        }}
-      >
+      <ul class="approvals-list" ref={list} aria-label="Waiting tool calls">
         {waiting.map((approval) => (
           <Row
             key={approval.id}
