@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
 import type { StoredAgent } from "./Agent.ts"
 import { type Message, type SendMessage, type StoredConversation, titleOf } from "./Conversation.ts"
-import { type ConversationId, MessageId, type RunId, type UserId } from "./Ids.ts"
+import { type ConversationId, idOf, type MessageId, type RunId, type UserId } from "./Ids.ts"
 import type { PromptMessage } from "./Inference.ts"
 import { resolvePolicy } from "./Policy.ts"
 import { type NewRun, newRun } from "./Run.ts"
@@ -42,9 +42,14 @@ export interface Followed {
 export const mostCopied = 1_000
 export const mostCopiedBytes = 8 * 1024 * 1024
 
-/** The id of a copied message, by its place: of the new message's own id, which is as random without its end. */
-export const copiedId = (messageId: MessageId, place: number): MessageId =>
-  MessageId.make(`${messageId.slice(0, -3)}${String(place).padStart(3, "0")}`)
+/**
+ * The id of a copied message, by its place: the time of its new conversation, the place, and the end of that conversation's
+ * id, which no id of a message that is made within the same millisecond ends in.
+ */
+export const copiedId = (conversationId: ConversationId, place: number): MessageId => {
+  const ulid = conversationId.slice(-26)
+  return idOf("message", `${ulid.slice(0, 10)}${String(place).padStart(3, "0")}${ulid.slice(13)}`)
+}
 
 /** What is stored of a message that was sent, all of it or nothing, and what is told of it first. */
 export interface NewTurn {

@@ -2,9 +2,15 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoredConversation } from "../../src/Schemas/Conversation.ts"
-import type { ConversationId, MessageId, RunId, UserId, WorkspaceId } from "../../src/Schemas/Ids.ts"
+import {
+  type ConversationId,
+  MessageId,
+  type RunId,
+  type UserId,
+  type WorkspaceId
+} from "../../src/Schemas/Ids.ts"
 import type { PromptMessage } from "../../src/Schemas/Inference.ts"
-import { mostCopied, type NewTurn, newTurn, type SendTurn } from "../../src/Schemas/Turn.ts"
+import { copiedId, mostCopied, type NewTurn, newTurn, type SendTurn } from "../../src/Schemas/Turn.ts"
 import { noUsage } from "../../src/Schemas/Usage.ts"
 import { ConversationRepo } from "../../src/Services/ConversationRepo.ts"
 import { RunEventRepo } from "../../src/Services/RunEventRepo.ts"
@@ -216,6 +222,27 @@ export const suite = (it: It) =>
         yield* conversations.remove(source.id)
         assert.deepStrictEqual(yield* begin(yield* copyOf(9, replyId(second))), Option.none())
         assert.lengthOf(yield* contents(whole.conversation.id), 5)
+      })
+    )
+
+    it.effect("copies under ids that no other message has, also of what is sent within a millisecond", () =>
+      Effect.gen(function* () {
+        const { begin, conversations, make, replyId, second, source } = yield* answered
+        const after = replyId(second)
+        const first = yield* make(5, { conversationId: source.id, after }, { copied: source })
+        // Within a millisecond ids differ in their ends alone, which may look like places.
+        const endingIn = (end: string) => MessageId.make(`${first.message.id.slice(0, -end.length)}${end}`)
+        const seen = new Set<string>()
+        for (const id of [endingIn("zz0"), endingIn("zz1"), endingIn("002")]) {
+          const turn = yield* make(5, { conversationId: source.id, after }, { copied: source })
+          const given = { ...turn, message: { ...turn.message, id } }
+          assert.deepStrictEqual(yield* begin(given), Option.some(true))
+          const there = (yield* messagesOf(conversations, turn.conversation.id)).map((message) => message.id)
+          const copies = [0, 1, 2, 3].map((place) => copiedId(turn.conversation.id, place))
+          assert.deepStrictEqual(there, [...copies, id])
+          for (const each of there) seen.add(each)
+        }
+        assert.strictEqual(seen.size, 3 * 5)
       })
     )
 

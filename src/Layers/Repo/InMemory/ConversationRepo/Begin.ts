@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Message } from "../../../../Schemas/Conversation.ts"
-import type { MessageId } from "../../../../Schemas/Ids.ts"
+import type { ConversationId } from "../../../../Schemas/Ids.ts"
 import { copiedId, mostCopied, mostCopiedBytes, type NewTurn } from "../../../../Schemas/Turn.ts"
 import { noUsage } from "../../../../Schemas/Usage.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
@@ -19,7 +19,7 @@ export const make = (tables: Tables): Pick<ConversationRepo["Service"], "begin">
       (other) => other.chatId === chatId && other.ownerId === ownerId && other.workspaceId === workspaceId
     )
 
-  const copy = (said: ReadonlyArray<Message>, id: MessageId): ReadonlyArray<Message> =>
+  const copy = (said: ReadonlyArray<Message>, id: ConversationId): ReadonlyArray<Message> =>
     newestWithin(tables, said.slice(-mostCopied), mostCopiedBytes).map(({ parts, ...message }, place) => {
       const copied = { ...message, id: copiedId(id, place) }
       if (parts !== null) traces.set(copied.id, { parts, usage: noUsage })
@@ -41,7 +41,7 @@ export const make = (tables: Tables): Pick<ConversationRepo["Service"], "begin">
           const there = before && { ...before, agentId: agentId ?? before.agentId, updatedAt }
           turns.set(id, run.id)
           conversations.set(id, there ?? conversation)
-          const copied = isNew && after !== null ? copy(said.slice(0, end), message.id) : []
+          const copied = isNew && after !== null ? copy(said.slice(0, end), id) : []
           messages.set(id, [...copied, ...(messages.get(id) ?? []), message])
           if (parts !== null) traces.set(message.id, { parts, usage: noUsage })
           return Option.some(isStarted)

@@ -1,7 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { StoredConversation, StoredMessage } from "../../../../Schemas/Conversation.ts"
-import type { MessageId } from "../../../../Schemas/Ids.ts"
 import { type Followed, mostCopied, mostCopiedBytes, type NewTurn } from "../../../../Schemas/Turn.ts"
 import type { ConversationRepo } from "../../../../Services/ConversationRepo.ts"
 import { insertSelect, makeColumns } from "../Columns.ts"
@@ -62,11 +61,11 @@ export const make = ({ change, sql }: Database["Service"]): Pick<ConversationRep
         for no key update of conversations)`
   }
 
-  /** `copied`: what there was up to the place, in its order. */
-  const copy = (message: MessageId, { conversationId }: Followed) => sql`
+  /** `copied`: what there was up to the place, in its order, under ids as `copiedId` makes them. */
+  const copy = ({ conversationId }: Followed) => sql`
     copied as (
       insert into messages (id, conversation_id, role, content, created_at, parts)
-      select left(${message}::text, -3) || lpad(place::text, 3, '0'), claimed.id, role, content, created_at, parts
+      select 'msg_' || left(right(claimed.id, 26), 10) || lpad(place::text, 3, '0') || right(claimed.id, 13), claimed.id, role, content, created_at, parts
       from claimed cross join (
         select *, row_number() over (order by position) - 1 as place from (
           select *, sum(size) over (order by position desc) - size as newer from (
@@ -112,7 +111,7 @@ export const make = ({ change, sql }: Database["Service"]): Pick<ConversationRep
           ${roomFor(sql, run, start ?? { perWorkspace: 0 }, mostPending, wanted)}, ${sql.literal(freeIn)},
           claimed as (
             ${claim(turn, isNew)} returning conversations.id
-          ), ${isCopied ? copy(message.id, after) : nothing} said as (
+          ), ${isCopied ? copy(after) : nothing} said as (
             ${insertSelect("messages", said, sql.literal(isCopied ? behindCopied : "claimed"))}
           ), made as (
             ${insertStarted(sql, run, start, sql.literal("free, claimed"))} returning id, status
