@@ -228,6 +228,48 @@ const suite = () => {
     })
   )
 
+  it.live("are put together although an agent is removed meanwhile", () =>
+    Effect.gen(function* () {
+      const { on } = yield* makeNodes(2)
+      const workspaceId = yield* on(0, makeWorkspace)
+      const agentId = (yield* on(0, makeAgent(workspaceId))).id
+      yield* on(
+        0,
+        Effect.flatMap(RunRepo, (runs) => runs.insert({ ...newRun(workspaceId), agentId }))
+      )
+      yield* on(0, fold)
+      const [isIn, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const removal = sqlOf((sql) =>
+        sql.withTransaction(
+          Effect.andThen(
+            sql`delete from agents where id = ${agentId}`,
+            Deferred.succeed(isIn, undefined)
+          ).pipe(Effect.andThen(Deferred.await(mayEnd)))
+        )
+      )
+      const removing = yield* Effect.forkChild(on(1, removal))
+      yield* Deferred.await(isIn)
+      const folding = yield* Effect.forkChild(on(0, foldAll))
+      const isWaiting = sqlOf(
+        (sql) => sql<{ waits: boolean }>`
+          select exists (select from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%fold_run_counts%') as waits`
+      )
+      yield* on(
+        1,
+        eventually(
+          Effect.map(isWaiting, ([row]) => row?.waits === true),
+          "it waits for the removal"
+        )
+      )
+      yield* Deferred.succeed(mayEnd, undefined)
+      yield* Fiber.join(removing)
+      yield* Fiber.join(folding)
+      yield* on(0, requireRight)
+      assert.strictEqual(yield* on(0, totalOf(workspaceId)), 1)
+    })
+  )
+
   it.live(
     "go on where all of it was restored into another server, whose transactions have other numbers",
     () =>

@@ -26,6 +26,12 @@ export const isReadOnly = (error: unknown): boolean => isSqlError(error) && fiel
 export const isOfSession = (error: unknown): boolean =>
   isSqlError(error) && sessionStates.test(fieldOf(error, "code"))
 
+/** Tries a statement again: what one of its rows names was removed while it was at it (23503), which it sees then. */
+export const againWithoutGone = {
+  while: (error: unknown) => isSqlError(error) && fieldOf(error, "code") === "23503",
+  times: 4
+}
+
 /** The server has broken it off, since it or what it waited for took longer than it may. */
 export const tookLong = (error: unknown): error is SqlError =>
   isSqlError(error) && tooLong.has(error.reason._tag)

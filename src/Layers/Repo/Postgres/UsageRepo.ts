@@ -7,6 +7,7 @@ import { otherKey, type UsageGroup } from "../../../Schemas/UsageReport.ts"
 import { UsageRepo } from "../../../Services/UsageRepo.ts"
 import { makeColumns } from "./Columns.ts"
 import { Database } from "./Database.ts"
+import { againWithoutGone } from "./Faults.ts"
 import { count, firstRow, rows } from "./Rows.ts"
 import { bookedIn } from "./UsageMonths.ts"
 
@@ -110,7 +111,7 @@ export const layer = Layer.effect(
             select ${spentColumns}
             from runs where id = ${id} and status in ('COMPLETED', 'FAILED') and model_calls is not null`)
         ),
-      fold: query(count(sql`select fold_usage()::int as count`))
+      fold: query(Effect.retry(count(sql`select fold_usage()::int as count`), againWithoutGone))
     })
   )
 )

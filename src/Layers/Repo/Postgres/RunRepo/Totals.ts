@@ -1,7 +1,9 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as Effect from "effect/Effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { RunFilter, RunRepo } from "../../../../Services/RunRepo.ts"
 import type { Database } from "../Database.ts"
+import { againWithoutGone } from "../Faults.ts"
 import { count } from "../Rows.ts"
 import { isThere, narrowed, narrowingOf } from "./Narrowed.ts"
 
@@ -43,5 +45,5 @@ export const totalOf = (sql: PgClient, filter: RunFilter): Fragment => {
 }
 
 export const make = ({ query, sql }: Database["Service"]): Pick<RunRepo["Service"], "foldTotals"> => ({
-  foldTotals: query(count(sql`select fold_run_counts()::int as count`))
+  foldTotals: query(Effect.retry(count(sql`select fold_run_counts()::int as count`), againWithoutGone))
 })
