@@ -113,7 +113,9 @@ describe.skipIf(missing !== undefined)(missing ?? title, () => {
 
     await context.request.delete("/api/session")
     await again.waitFor()
+    // In another tab, from which one comes back.
     await signedIn(console, token)
+    await page.evaluate(`document.dispatchEvent(new Event("visibilitychange"))`)
     await again.waitFor({ state: "detached" })
     await page.getByRole("heading", { level: 1, name: "written for an hour" }).waitFor()
     isClean()

@@ -22,7 +22,9 @@ describe("chat turns and tasks on the embedded database", () => {
     server = await startServer({
       ...model.env(0),
       AGENTD_DATA_DIR: dataDir.path,
-      AGENTD_ALLOW_PRIVATE_ADDRESSES: "true"
+      AGENTD_ALLOW_PRIVATE_ADDRESSES: "true",
+      // Each start waits for those of the process before it.
+      AGENTD_LEASE_SECONDS: "6"
     })
   }
   beforeAll(async () => {
